@@ -7,7 +7,6 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
-from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 
 import bansac
@@ -158,52 +157,19 @@ def make_result(model, residuals, probabilities=None):
     )  # fmt: skip
 
 
-ANGLES = np.linspace(0, 6, 30)
-UNIT = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
-CURVES = {
-    "line": (np.array([0.6, 0.8, -1.0]), np.column_stack([ANGLES, (1 - 0.6 * ANGLES) / 0.8])),
-    "circle": (np.array([3.0, 1.0, 2.0]), 2 * UNIT + [3, 1]),
-    "ellipse": (np.array([3.0, 1.0, 4.0, 2.0, 0.0]), UNIT * [4, 2] + [3, 1]),
-    "polynomial": (np.array([1.0, 0.5, 0.25]), np.column_stack([ANGLES, 1 + 0.5 * ANGLES + 0.25 * ANGLES**2])),
-}
+LINE = np.column_stack([np.arange(30.0), 2 * np.arange(30.0)])
 
 
-@pytest.mark.parametrize("name", CURVES)
-def test_curves_are_drawn_through_their_points(name):
-    model, points = CURVES[name]
-    points = np.vstack([points, [[1.0, 5.0]]])  # an outlier
-    residuals = np.zeros(31)
-    residuals[30] = {"line": 3.6, "circle": abs(np.hypot(-2, 4) - 2), "polynomial": 3.25}.get(name, 1.0)
-    if name == "ellipse":  # the Sampson distance of the outlier
-        residuals[30] = (0.25 + 4 - 1) / (2 * np.hypot(0.125, 1.0))
-    ax = make_result(model, residuals).plot(points).axes[0]
-    curve = np.vstack([path.vertices for path in ax.collections[1].get_paths()])
-    gaps = np.linalg.norm(points[:30, None] - curve, axis=2).min(axis=1)
-    assert gaps.max() < 0.15
-    assert len(ax.collections[0].get_offsets()) == 31
-
-
-def test_the_curve_of_an_estimate_is_found_by_its_residuals():
-    rng = np.random.default_rng(0)
-    points = np.vstack([UNIT @ [[3, 2], [-1, 1.5]] + rng.normal(0, 0.01, (30, 2)), rng.uniform(-5, 5, (10, 2))])
-    assert len(bansac.fit_ellipse(points, threshold=0.05).plot(points).axes[0].collections) == 2
-    figure = make_result(np.array([1.0, 2.0, 3.0]), np.linspace(0, 5, 30)).plot(UNIT)  # of another model
-    assert len(figure.axes[0].collections) == 1
-    assert len(figure.axes) == 2
-
-
-def test_a_sphere_is_not_drawn_as_a_plane():
-    normals = np.random.default_rng(0).normal(size=(60, 3))
-    points = 5 * normals / np.linalg.norm(normals, axis=1, keepdims=True)
-    assert len(bansac.fit_sphere(points, threshold=0.1).plot(points).axes[0].collections) == 1
-
-
-def test_planes_of_space():
-    points = np.column_stack([UNIT, np.full(30, 2.0)])
-    result = make_result(np.array([0.0, 0.0, 1.0, -2.0]), np.zeros(30))
-    ax = result.plot(points).axes[0]
-    assert [part.get_alpha() for part in ax.collections[1:]] == [0.3]
-    assert result.plot(points, ax=ax) is ax.figure
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_points_are_coloured_by_their_probability(dimension):
+    points = np.random.default_rng(0).uniform(0, 1, (3, dimension))
+    result = make_result(None, [0.0, 9.0, 9.0], np.array([1.0, 0.0, 0.5]))
+    figure = result.plot(points)
+    ax = figure.axes[0]
+    (dots,) = ax.collections
+    np.testing.assert_array_equal(dots.get_array(), [0.0, 0.5, 1.0])
+    assert len(figure.axes) == 2  # with the scale
+    assert result.plot(points, ax=ax) is figure
 
 
 def drawn_inside(figure):
@@ -224,45 +190,29 @@ def drawn_inside(figure):
 
 def test_legends_cover_no_data():
     for figure in (
-        make_result(CURVES["line"][0], np.zeros(30)).plot(CURVES["line"][1]),
+        make_result(None, np.zeros(30)).plot(LINE),
         plot_trace(make_trace()),
         plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True, False, False]),
     ):
         drawn_inside(figure)
 
 
-@pytest.mark.parametrize("name", ["line", "circle", "ellipse"])
-def test_curves_of_several_models_are_drawn_in_the_colours_of_their_points(name):
+@pytest.mark.parametrize("lift", [False, True])
+def test_points_of_several_models_have_their_colours(lift):
     rng = np.random.default_rng(0)
-    _, points = CURVES[name]
-    data = np.vstack([points, points[:, ::-1] + 30, rng.uniform(-5, 40, (5, 2))]) + rng.normal(0, 0.01, (65, 2))
-    result = bansac.estimate_multiple(name, data, threshold=0.05, max_models=2)
-    figure = drawn_inside(result.plot(data))
+    data = np.vstack([LINE, LINE * [1, -1], rng.uniform(-60, 60, (5, 2))])
+    result = bansac.estimate_multiple("line", data, threshold=0.05, max_models=2)
+    points = np.column_stack([data, data[:, 0]]) if lift else data
+    figure = drawn_inside(result.plot(points))
     ax = figure.axes[0]
-    curves = [one for one in ax.collections if isinstance(one, ContourSet)]
-    assert len(curves) == len(result.models) == 2
-    for k, curve in enumerate(curves):
-        vertices = np.vstack([path.vertices for path in curve.get_paths()])
-        gaps = np.linalg.norm(data[result.labels == k][:, None] - vertices, axis=2).min(axis=1)
-        assert gaps.max() < 0.3
-        np.testing.assert_allclose(curve.get_edgecolor()[0], to_rgba(f"C{k}"))
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["no model", "model 0", "model 1"]
-    assert result.plot(data, ax=ax) is figure
-    with pytest.raises(ValueError, match=rf"points must have shape \({len(data)}, 2\)"):
-        result.plot(data[1:])
-
-
-def test_planes_of_several_models():
-    rng = np.random.default_rng(0)
-    x = rng.uniform(0, 100, (80, 2))
-    x[:40, 0] += 150
-    result = bansac.estimate_multiple("H", np.hstack([x, np.vstack([x[:40] - 20, x[40:] * 1.3])]), threshold=0.1)
-    assert drawn_inside(result.plot(x)).axes[0].yaxis_inverted()  # as in the image
-    space = np.vstack([np.column_stack([x[:40], 0 * x[:40, 0]]), np.column_stack([x[40:], 50 + x[40:, 0]])])
-    result = bansac.estimate_multiple("plane", space, threshold=0.1)
-    surfaces = [one for one in result.plot(space).axes[0].collections if one.get_alpha() == 0.3]
-    assert len(surfaces) == len(result.models) == 2
+    for k, dots in enumerate(ax.collections, start=-1):
+        assert len(dots.get_offsets()) == np.count_nonzero(result.labels == k)
+        assert k < 0 or np.allclose(dots.get_facecolor()[0, :3], to_rgba(f"C{k}")[:3])
+    assert result.plot(points, ax=ax) is figure
+    with pytest.raises(ValueError, match=rf"points must have shape \({len(data)}, {2 + lift}\)"):
+        result.plot(points[1:])
 
 
 def test_matches_without_images_are_segments_and_the_probable_are_on_top():

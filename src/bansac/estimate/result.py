@@ -335,11 +335,10 @@ class Result(_Pair[Model]):
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
     def plot(self, x1: ArrayLike | None = None, x2: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
-        """Draw the data of the run with its model; without data, plot the trace.
+        """Draw the data of the run; without data, plot the trace.
 
-        Points are coloured by their probability, or by the inlier mask if there are no probabilities. A line, circle,
-        ellipse or polynomial is drawn as a curve, a plane as a surface. Matches are drawn as segments from image 1 to
-        image 2; :meth:`plot_matches` draws them on the images.
+        Points are coloured by their probability, or by the inlier mask if there are no probabilities. Matches are
+        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images.
 
         Parameters
         ----------
@@ -374,7 +373,7 @@ class Result(_Pair[Model]):
             from bansac.plotting.data import plot_data
 
             values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
-            return plot_data(x1, x2, self.model, self.residuals, values, ax)
+            return plot_data(x1, x2, values, ax)
         if self.trace is None:
             raise ValueError(
                 "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
@@ -535,10 +534,7 @@ class MultipleResult(_Labelled):
         return _restored(cls, path, {"results": {}} | read_fields(path))  # without models, files have no results
 
     def plot(self, points: ArrayLike, *, ax: Axes | None = None) -> Figure:
-        """Draw the models, and points coloured by their labels; points without a model are grey.
-
-        Lines, circles, ellipses and polynomials are drawn as curves, planes of 3D points as surfaces. Other models of
-        points of the plane, such as homographies, have the outline of their points.
+        """Draw points coloured by their labels; points without a model are grey.
 
         Parameters
         ----------
@@ -549,7 +545,7 @@ class MultipleResult(_Labelled):
         """
         from bansac.plotting.data import plot_labels
 
-        return plot_labels(points, self.labels, [(r.model, r.residuals) for r in self.results], ax)
+        return plot_labels(points, self.labels, ax)
 
 
 def threshold_in_words(result: Result, unit: str = "") -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bansac.maths.arrays import Floats
 from bansac.maths.optional import import_optional
 
 if TYPE_CHECKING:
@@ -34,13 +33,6 @@ def place(figure: Figure, left: float, top: float, width: float, height: float, 
     total = figure.get_size_inches()
     lower_left = np.array([left + _MARGIN, total[1] - _MARGIN - top - height])
     return figure.add_axes((*(lower_left / total), *([width, height] / total)), projection=projection)
-
-
-def limits(points: Floats, margin: float) -> tuple[Floats, Floats]:
-    """Return the lower and upper limits of points (N, 2) with a margin, relative to their extent."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    border = margin * np.where(high > low, high - low, 1.0)
-    return low - border, high + border
 
 
 def color_map() -> Any:
