@@ -326,7 +326,13 @@ class Result(_Pair[Model]):
         >>> again.num_inliers
         30
         """
-        return _restored(cls, path, read_fields(path))
+        fields = read_fields(path)
+        if other := cls.__dataclass_fields__.keys() ^ fields.keys():
+            raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
+        try:
+            return cls(**{name: _loaded(name, value) for name, value in fields.items()})
+        except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
+            raise ValueError(f"{path} holds no result: {error}") from None
 
     def _fields(self) -> dict[str, Any]:
         fields = self.__getstate__() | {"model": _stored(self.model)}
@@ -511,28 +517,6 @@ class MultipleResult(_Labelled):
         lines = [f"MultipleResult({outcome}: {self.message}", *(f"  {result.message}" for result in self.results)]
         return "\n".join(lines) + f"\n  {1e3 * self.seconds:.2f} ms, seed {self.seed})"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a ``.npz`` file for :meth:`load`, with the errors of :meth:`Result.save`."""
-        results = {str(k): result._fields() for k, result in enumerate(self.results)}
-        write_fields(path, vars(self) | {"results": results})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a result written by :meth:`save`, with the errors of :meth:`Result.load`.
-
-        Examples
-        --------
-        >>> import bansac, pathlib, tempfile
-        >>> points = [[x, slope * x] for x in range(30) for slope in (1.0, -2.0)]
-        >>> result = bansac.estimate_multiple("line", points, threshold=0.1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.save(pathlib.Path(folder, "lines.npz"))
-        ...     again = bansac.MultipleResult.load(pathlib.Path(folder, "lines.npz"))
-        >>> len(again.models)
-        2
-        """
-        return _restored(cls, path, {"results": {}} | read_fields(path))  # without models, files have no results
-
     def plot(self, points: ArrayLike, *, ax: Axes | None = None) -> Figure:
         """Draw points coloured by their labels; points without a model are grey.
 
@@ -576,23 +560,7 @@ def _stored(model: Any) -> Any:
     return model._asdict() | {"type": "AbsolutePose"} if isinstance(model, AbsolutePose) else model
 
 
-_Restored = TypeVar("_Restored", bound=Result | MultipleResult)
-
-
-def _restored(cls: type[_Restored], path: str | os.PathLike[str], fields: Mapping[str, Any]) -> _Restored:
-    if other := cls.__dataclass_fields__.keys() ^ fields.keys():
-        names = ", ".join(sorted(other))
-        raise ValueError(f"{path} holds no result ({cls.__name__}): it lacks, or has besides, {names}")
-    try:
-        return cls(**{name: _loaded(name, value) for name, value in fields.items()})
-    except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
-        raise ValueError(f"{path} holds no result: {error}") from None
-
-
 def _loaded(name: str, value: Any) -> Any:
-    if name == "results":
-        parts = ({name: _loaded(name, field) for name, field in fields.items()} for fields in value.values())
-        return tuple(Result(**fields) for fields in parts)
     if name == "trace" and value is not None:
         snapshots = {int(at): beliefs for at, beliefs in value.pop("snapshots", {}).items()}
         return Trace(**value, snapshots=snapshots)
