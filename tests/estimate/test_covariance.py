@@ -135,13 +135,12 @@ def test_a_lens_with_distortion_has_no_covariance(name):
         bansac.covariance(name, result, *points, Camera.from_matrix(K, [-0.1, 0.02, 0, 0]))
 
 
-@pytest.mark.parametrize("settings", [{"epipolar_error": "symmetric"}, {"preset": "paper", "threshold": 0.003}])
-def test_the_residuals_may_be_those_of_another_error_or_unit(settings):
+def test_the_residuals_may_be_those_of_another_error_and_unit():
     scene = epipolar_matches(200, 0.8, SIGMA, 2)
     x1, x2, K = scene.x1, scene.x2, scene.K
     found = [
         bansac.covariance("essential", bansac.estimate_essential(x1, x2, K, seed=0, **chosen), x1, x2, K).of_model
-        for chosen in ({}, settings)
+        for chosen in ({}, {"preset": "paper", "threshold": 0.003})
     ]
     assert 0.5 < np.trace(found[1]) / np.trace(found[0]) < 2
 

@@ -315,7 +315,6 @@ def test_threads_end_when_the_caller_leaves(planes: list[Matches]) -> None:
         ("homography", {"threshold": -1.0}, ValueError, "threshold"),
         ("homography", {"treshold": 1.0}, TypeError, "treshold"),
         ("homography", {"K1": np.eye(3)}, TypeError, "K1"),
-        ("homography", {"epipolar_error": "symmetric"}, TypeError, "epipolar_error"),
         ("homography", {"degeneracy": "degensac"}, ValueError, "not for problem 'homography'"),
         ("essential", {"sampler": "magic"}, ValueError, "sampler"),
         ("fundamental", {"preset": "quick"}, ValueError, "preset"),
