@@ -260,32 +260,6 @@ def test_functions_read_in_the_workers_and_the_iterable_in_the_caller(planes: li
     assert threading.current_thread() in readers
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_progress_is_told_in_order(planes: list[Matches], workers: int) -> None:
-    told: list[Any] = []
-    bansac.estimate_many("homography", planes, workers=workers, progress=lambda *told_now: told.append(told_now))
-    assert told == [(done, 7) for done in range(1, 8)]
-    told.clear()
-    lazy = (pair for pair in planes)
-    bansac.estimate_many("homography", lazy, workers=workers, progress=lambda *told_now: told.append(told_now))
-    assert told == [(done, None) for done in range(1, 8)]
-
-
-def test_a_progress_bar(planes: list[Matches], capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(bansac.estimate_many("homography", planes, progress=True)) == 7
-    shown = capsys.readouterr()
-    assert "7/7" in shown.err
-    assert shown.out == ""
-    bansac.estimate_many("homography", planes[:1], progress=False)
-    assert capsys.readouterr().err == ""
-
-
-def test_a_progress_bar_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    with pytest.raises(ImportError, match="progress=True needs rich: pip install rich"):
-        bansac.iter_estimates("homography", [], progress=True)
-
-
 def working() -> int:
     """Return the number of threads that are at work."""
     return sum(thread.name.startswith("bansac-") for thread in threading.enumerate())
@@ -319,7 +293,6 @@ def test_threads_end_when_the_caller_leaves(planes: list[Matches]) -> None:
         ("essential", {"sampler": "magic"}, ValueError, "sampler"),
         ("fundamental", {"preset": "quick"}, ValueError, "preset"),
         ("fundamental", {"preset": []}, ValueError, "preset"),
-        ("fundamental", {"progress": 3}, TypeError, "progress must be True, False or a function, got int"),
     ],
 )
 def test_bad_arguments_are_named_at_once(problem: Any, settings: Any, error: Any, message: str) -> None:

@@ -7,7 +7,6 @@ of workers.
 import contextlib
 import functools
 import inspect
-import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -18,15 +17,11 @@ from bansac.estimate.generic import ransac
 from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.result import Model, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
-from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
-from bansac.maths.optional import import_optional
 from bansac.maths.rng import derive_seed
 from bansac.maths.validate import as_integer
 from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.problem import Problem
-
-Progress = Callable[[int, int | None], object]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +94,6 @@ def iter_estimates(
     workers: int | None = None,
     executor: Literal["threads", "processes"] = "threads",
     on_error: Literal["return", "raise"] = "return",
-    progress: Progress | bool | None = None,
     max_pending: int | None = None,
     **arguments: Any,
 ) -> Generator[Result[Model] | Failure, None, None]:
@@ -137,9 +131,6 @@ def iter_estimates(
     on_error : {"return", "raise"}
         If reading or estimating a pair raises an error, "return" a :class:`bansac.Failure` instead of its result, or
         "raise" the error after the results of the pairs before it. An error of the iterable itself is always raised.
-    progress : bool or callable, optional
-        True shows a progress bar of rich in a terminal or a notebook. A function is called in the caller's thread for
-        every result, as ``progress(done, total)``; ``total`` is the length of ``pairs``, or None if it is unknown.
     max_pending : int, optional
         Largest number of pairs that are read and whose results are not yet returned; by default 16 per worker. A
         smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
@@ -160,8 +151,6 @@ def iter_estimates(
         If ``problem``, ``workers``, ``executor``, ``on_error``, ``max_pending`` or an option is not allowed.
     TypeError
         If an option does not exist, ``pairs`` is not iterable, or a problem or argument for processes is not picklable.
-    ImportError
-        If ``progress`` is True and rich is not installed.
 
     Notes
     -----
@@ -185,23 +174,16 @@ def iter_estimates(
         raise ValueError(f"executor must be 'threads' or 'processes', got {executor!r}")
     if on_error not in ("return", "raise"):
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
-    if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise TypeError(f"progress must be True, False or a function, got {type(progress).__name__}")
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments)
-    if progress is True:
-        import_optional("rich.console", "progress=True needs rich", "rich")
-    length = operator.length_hint(pairs, -1)
-    total = None if length < 0 else length
-    shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
     if executor == "processes" and not can_be_pickled(estimate):
         raise TypeError("executor='processes' needs a problem and arguments that can be pickled, such as no lambda")
     if executor == "processes" and workers > 1:
         answers = _in_processes(estimate, pairs, workers, max(1, pending // workers))
     else:
         answers = in_order(estimate, pairs, workers, pending)
-    return _hand_out(answers, on_error, shown, total)
+    return _hand_out(answers, on_error)
 
 
 def _in_processes(
@@ -228,14 +210,11 @@ def _estimate_item(estimate: Callable[[int, Any], Any], item: tuple[int, Any]) -
 
 
 def _hand_out(
-    answers: Generator[Result | Failure, None, None],
-    on_error: str,
-    shown: contextlib.AbstractContextManager[Progress | None],
-    total: int | None,
+    answers: Generator[Result | Failure, None, None], on_error: str
 ) -> Generator[Result | Failure, None, None]:
-    """Yield the results; raise errors or remove their tracebacks, and report progress."""
-    with shown as progress, contextlib.closing(answers):
-        for done, answer in enumerate(answers, start=1):
+    """Yield the results; raise errors or remove their tracebacks."""
+    with contextlib.closing(answers):
+        for answer in answers:
             if isinstance(answer, Failure):
                 if on_error == "raise":
                     answer.error.add_note(f"in pair {answer.index}")
@@ -244,8 +223,6 @@ def _hand_out(
                 while error is not None:  # the frames of a stored error hold the data of the pair
                     error.__traceback__ = None
                     error = error.__cause__ or error.__context__
-            if progress is not None:
-                progress(done, total)
             yield answer
 
 
