@@ -123,12 +123,7 @@ def fit_polynomial(
 def fit_plane(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a plane to 3D points with outliers.
 
-    Parameters
-    ----------
-    points : (N, 3) array_like
-        The points.
-    threshold, **settings
-        As in :func:`bansac.fit_line`, with the same errors.
+    The arguments are those of :func:`bansac.fit_line`, for points (N, 3).
 
     Returns
     -------

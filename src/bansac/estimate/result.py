@@ -344,7 +344,8 @@ class Result(_Pair[Model]):
         """Draw the data of the run; without data, plot the trace.
 
         Points are coloured by their probability, or by the inlier mask if there are no probabilities. Matches are
-        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images.
+        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images. Without data and a trace, or
+        with another number of points, a ValueError is raised.
 
         Parameters
         ----------
@@ -359,13 +360,6 @@ class Result(_Pair[Model]):
         -------
         matplotlib.figure.Figure
             The figure. Without data: plots of inlier ratio, gamma and the stop counters over the iterations.
-
-        Raises
-        ------
-        ValueError
-            If the number of points differs from that of the result, or there are no data and the result has no trace.
-        ImportError
-            If Matplotlib is not installed.
 
         Examples
         --------
@@ -413,7 +407,8 @@ class Result(_Pair[Model]):
     ) -> None:
         """Write an HTML page with the points coloured by their posterior, a summary and, with a trace, a replay.
 
-        The page is self-contained. An existing file is replaced atomically.
+        The page is self-contained. An existing file is replaced atomically. An image that cannot be read, and a file
+        that cannot be written, is an OSError, another number of points a ValueError. Images need OpenCV.
 
         Parameters
         ----------
@@ -428,15 +423,6 @@ class Result(_Pair[Model]):
             Further settings of the run, to be listed on the page.
         title : str or None, optional
             Heading of the page; by default the names of the images.
-
-        Raises
-        ------
-        OSError
-            If an image cannot be read or the file cannot be written.
-        ValueError
-            If the number of points differs from that of the result.
-        ImportError
-            If images are given and OpenCV is not installed.
 
         Examples
         --------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -49,11 +49,10 @@ _OF_RESULT = *_OF_SEARCH, "inliers", "residuals", "score", "threshold"
 _LEAST_SECONDS = 1e-3
 
 
-Conclude: TypeAlias = Callable[[Solution], Solution]
-"""Type of what follows the engine."""
+_Conclude = Callable[[Solution], Solution]  # what follows the engine
 
 
-def solve(request: Request, conclude: Conclude | None = None, *, explains: bool = True) -> Result:
+def solve(request: Request, conclude: _Conclude | None = None, *, explains: bool = True) -> Result:
     """Return the result of a request.
 
     ``conclude`` refines the solution of the engine or gives it its public form. If a run fails and ``explains``, short
@@ -71,7 +70,7 @@ def solve(request: Request, conclude: Conclude | None = None, *, explains: bool 
         return finish(solution, hint)
 
 
-def _search_samples(request: Request, conclude: Conclude | None) -> Solution:
+def _search_samples(request: Request, conclude: _Conclude | None) -> Solution:
     """Return the solution of a sample of many data, refined and measured on all, or that of the search of all data.
 
     The counts are those of all searches.
