@@ -94,7 +94,7 @@ def test_the_parameters_of_every_estimator_move_its_model(row):
     assert np.linalg.eigvalsh(found.matrix).min() > 0
     np.testing.assert_allclose(found.matrix, bansac.covariance(row.load_function(), result, *arguments).matrix)
     name, problem = _find(row.name, result)
-    data, _ = _reader(name, problem)(problem, *arguments)
+    data, *_ = _reader(name, problem)(problem, *arguments)
     chart = _chart(name, problem, result.model, data)
     assert chart.basis.shape == (len(found.matrix), sum(np.size(part) for part in result.model))
     still = problem.distances(chart.data, chart.model)
@@ -127,12 +127,17 @@ def test_the_covariance_has_the_unit_of_the_points():
     np.testing.assert_allclose(scale * found.matrix, scaled.matrix, rtol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["absolute_pose", "relative_pose"])
-def test_a_lens_with_distortion_has_no_covariance(name):
-    *points, K = call(name)[:3]
-    result = getattr(bansac, f"estimate_{name}")(*points, K, threshold=1.5, seed=0)
-    with pytest.raises(ValueError, match="needs cameras without distortion: undistort the points"):
-        bansac.covariance(name, result, *points, Camera.from_matrix(K, [-0.1, 0.02, 0, 0]))
+@pytest.mark.parametrize("name", ["absolute_pose", "relative_pose", "essential"])
+def test_a_lens_with_distortion_has_nearly_the_covariance_of_a_pinhole(name):
+    first, second, K, *_ = call(name)
+    pinhole, lens = (Camera.from_matrix(K, distortion) for distortion in (None, [-0.1, 0.02, 0, 0]))
+    assert lens.is_distorted
+    distort = [lens.project(pinhole.unproject(x)) if x.shape[1] == 2 else x for x in (first, second)]
+    spreads = []
+    for arguments in ((first, second, pinhole), (*distort, lens)):
+        result = getattr(bansac, f"estimate_{name}")(*arguments, threshold=1.5, seed=0)
+        spreads.append(bansac.covariance(name, result, *arguments).of_model)
+    assert 0.5 < np.trace(spreads[1]) / np.trace(spreads[0]) < 2
 
 
 def test_the_residuals_may_be_those_of_another_error_and_unit():

@@ -30,7 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.refinement.lm import biweight_scale
-from bansac.estimate.cameras import CameraLike, lengths_of_errors, unproject
+from bansac.estimate.absolute_pose import reprojection_errors
+from bansac.estimate.cameras import CameraLike, lengths_of_errors, tangent_sampson, unproject
+from bansac.estimate.damped_least_squares import differentiate
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
@@ -39,6 +41,7 @@ from bansac.evidence.duplicate_points import groups_of_equals
 from bansac.evidence.noise_scale import LARGEST, SMALLEST, estimate_threshold
 from bansac.evidence.significance import significance_form
 from bansac.geometry import cross_matrix, essential_from_pose, orthogonal_axes
+from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.validate import as_matches
 from bansac.problems.ellipse import conic_of
@@ -47,8 +50,9 @@ from bansac.problems.estimators import find_estimator
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 
-# Points (channels x N), and the unit of their threshold.
-_Data = tuple[Floats, float]
+_Errors = Callable[[Floats], Floats]
+# Points (channels x N), the unit of their threshold, and errors (N, components) of a model in distorted images.
+_Data = tuple[Floats, float, _Errors | None]
 
 # The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.
 _SINGULAR = 1e-11
@@ -66,8 +70,6 @@ _SMALL = 1.8
 # the largest one that is subtracted. The points beyond the scale of the loss, up to _BEYOND times it, show how many
 # there are.
 _BEYOND, _HELD = 10.0, 0.5
-
-_DISTORTED = "a covariance needs cameras without distortion: undistort the points, and estimate from these"
 
 _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("fundamental", "planar"): "they agree with a homography",
@@ -134,7 +136,6 @@ def covariance(
     *data, **cameras
         The data of the run: the first arguments of the estimator, for example ``x1, x2, K1, K2``. If focal lengths were
         estimated, the cameras are those of ``result.model``; the covariance is then that at these focal lengths.
-        Cameras have no distortion.
 
     Returns
     -------
@@ -197,12 +198,32 @@ def covariance(
     except TypeError as error:
         names = ", ".join(inspect.signature(read).parameters)
         raise TypeError(f"the data of {name or definition.name} are {names}: {error}") from None
-    points, unit = read(*data, **cameras)
+    points, unit, errors = read(*data, **cameras)
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
-    chart = _chart(name, definition, result.model, points)
-    threshold = _threshold(definition, chart, result, unit)
-    return _estimate(definition, chart, threshold, _doubt_of_result(definition, result))
+    chart, doubt = _chart(name, definition, result.model, points), _doubt_of_result(definition, result)
+    if errors is not None:
+        numbers = np.concatenate([np.ravel(part) for part in result.model])
+        if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
+            depth = np.median(chart.data[4] + numbers[11]) if name == "absolute_pose" else 1.0  # the scale of t
+            sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
+            derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
+            thresholds = result.threshold, result.threshold / unit
+            return _estimate(
+                lambda step: errors(numbers + step @ chart.basis).T, derivatives, thresholds, definition, chart, doubt
+            )
+    threshold, derivatives = _threshold(definition, chart, result, unit), _linearize(definition, chart)[1]
+
+    def residuals_after(step: Floats) -> Floats:
+        return _linearize(definition, chart._replace(model=_project(definition, chart.after(step))))[0]
+
+    return _estimate(residuals_after, derivatives, (threshold, threshold), definition, chart, doubt)
+
+
+def _project(problem: Problem, model: Floats) -> Floats:
+    """Return a flat model that has moved in its tangent space, back on the manifold, in place."""
+    problem.manifold[2](model, np.empty(problem.scratch_size))
+    return model
 
 
 def _find(problem: Any, result: Result) -> tuple[str, Problem]:
@@ -226,30 +247,40 @@ def _check_model(name: str, problem: Problem, model: Any) -> None:
 
 
 def _read_points(problem: Problem, points: ArrayLike, degree: int | None = None) -> _Data:
-    return as_columns("points", points, problem.channels), 1.0
+    return as_columns("points", points, problem.channels), 1.0, None
 
 
 def _read_matches(problem: Problem, x1: ArrayLike, x2: ArrayLike) -> _Data:
-    return as_matches(x1, x2, channels=(problem.channels // 2, problem.channels // 2)), 1.0
+    return as_matches(x1, x2, channels=(problem.channels // 2, problem.channels // 2)), 1.0, None
 
 
 def _read_rays(
     problem: Problem, x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
 ) -> _Data:
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, None)
-    if jacobians is not None:
-        raise ValueError(_DISTORTED)
-    return rays, unit
+    if jacobians is None:
+        return rays, unit, None
+
+    def errors(numbers: Floats) -> Floats:
+        is_pose = numbers.size == 12
+        E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers
+        return tangent_sampson(_project(problem, np.array(E).ravel()).reshape(3, 3), rays, *jacobians)
+
+    return rays, unit, errors
 
 
 def _read_projections(problem: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Data:
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if K is None:
-        return data, 1.0
+        return data, 1.0, None
+    pixels = data[:2].T.copy()
     rays = unproject("K", K, data[:2])
-    if rays.is_distorted:
-        raise ValueError(_DISTORTED)
-    return data, (rays.fx + rays.fy) / 2.0
+
+    def errors(numbers: Floats) -> Floats:
+        assert isinstance(K, Camera)
+        return reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], K, data[2:], pixels)
+
+    return data, (rays.fx + rays.fy) / 2.0, errors if rays.is_distorted else None
 
 
 def _reader(name: str, problem: Problem) -> Callable[..., _Data]:
@@ -334,13 +365,18 @@ _CHARTS: dict[str, Callable[[Problem, Any, Floats], _Chart]] = {
 
 def _threshold(problem: Problem, chart: _Chart, result: Result, unit: float) -> float:
     """Return the threshold in the unit of the problem, for residuals of Sampson or the symmetric distance (twice)."""
-    inliers, near = result.inliers, functools.partial(np.allclose, rtol=0.0, atol=_EQUAL * result.threshold)
     for other, width in ((problem, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if problem is ESSENTIAL else ((problem, 1.0),):
         residuals = other.distances(chart.data, chart.model)
         for scale in (unit, 1.0):
-            if near(scale * residuals[inliers], result.residuals[inliers]):
+            if _are_equal(scale * residuals, result):
                 return result.threshold / (scale * width)
     raise ValueError("the data are not those of the result: its inliers have other residuals")
+
+
+def _are_equal(residuals: Floats, result: Result) -> bool:
+    """Return whether the inliers have the residuals of the result."""
+    inliers = result.inliers
+    return np.allclose(residuals[inliers], result.residuals[inliers], rtol=0.0, atol=_EQUAL * result.threshold)
 
 
 def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
@@ -349,21 +385,22 @@ def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
     return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives)
 
 
-def _estimate(problem: Problem, chart: _Chart, threshold: float, doubt: str) -> Covariance:
-    """Return the covariance, with this ``doubt`` if there is no other one; the threshold is in the unit of the data."""
+def _estimate(
+    evaluate: _Errors, derivatives: Floats, thresholds: tuple[float, float], problem: Problem, chart: _Chart, doubt: str
+) -> Covariance:
+    """Return the covariance, with this ``doubt`` if there is no other one.
 
-    def residuals_after(step: Floats) -> Floats:
-        model = chart.after(step)
-        problem.manifold[2](model, np.empty(problem.scratch_size))  # back on the manifold
-        return _linearize(problem, chart._replace(model=model))[0]
-
-    p, derivatives = len(chart.basis), _linearize(problem, chart)[1]
-    residuals = residuals_after(np.zeros(p))
+    ``evaluate`` returns the residuals (c, N) after a change of the parameters. ``thresholds`` are in the units
+    of the residuals and of the data.
+    """
+    threshold, of_data = thresholds
+    p = derivatives.shape[2]
+    residuals = evaluate(np.zeros(p))
     distances = lengths_of_errors(residuals.T)
     scale = biweight_scale(distances, problem, threshold)
     near, beyond = distances < scale, (distances >= scale) & (distances < _BEYOND * scale)
     tested, points, _ = significance_form(problem, chart.data, chart.model)
-    groups = groups_of_equals(tested, np.compress(near, points, axis=1), threshold)
+    groups = groups_of_equals(tested, np.compress(near, points, axis=1), of_data)
     moves, rounding = (derivatives[near], derivatives[beyond]), _rounding(chart.data) ** 2 / 12.0
     matrix, share = _spread(residuals[:, near], *moves, problem.traits.codimension, groups, scale, rounding)
     errors = len(residuals) * np.unique(groups).size
@@ -371,7 +408,7 @@ def _estimate(problem: Problem, chart: _Chart, threshold: float, doubt: str) -> 
         return Covariance(matrix, chart.basis, f"{errors} independent errors of inliers are few for {p} parameters")
     variances, axes = np.linalg.eigh(matrix)
     for step in _STANDARD * np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T:
-        after, before = residuals_after(step)[:, near], residuals_after(-step)[:, near]
+        after, before = evaluate(step)[:, near], evaluate(-step)[:, near]
         curved = np.linalg.norm(after + before - 2.0 * residuals[:, near])
         if not curved <= _NONLINEAR * np.linalg.norm(after - before) + _EQUAL * threshold:
             return Covariance(matrix, chart.basis, "the residuals are not linear within two standard deviations")
