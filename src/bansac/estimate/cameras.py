@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.damped_least_squares import Linearize, minimize
+from bansac.estimate.damped_least_squares import Linearize, differentiate, minimize
 from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
@@ -163,12 +163,8 @@ def refine_in_image(
         inliers, truncated = residuals <= threshold, np.minimum(residuals, threshold)
 
         def linearize() -> tuple[Floats, Floats]:
-            columns = []
-            for step in _DELTA * np.eye(6):
-                after, before = (errors(*move(motion, change))[inliers].ravel() for change in (step, -step))
-                with np.errstate(invalid="ignore"):  # inf - inf
-                    columns.append(0.5 * (after - before))
-            jacobian = np.stack(columns, axis=-1) / _DELTA
+            changes = differentiate(lambda step: errors(*move(motion, step))[inliers].ravel(), _DELTA * np.eye(6))
+            jacobian = changes / _DELTA
             if not np.isfinite(jacobian).all():
                 return np.zeros((6, 6)), np.zeros(6)
             return jacobian.T @ jacobian, jacobian.T @ now[inliers].ravel()

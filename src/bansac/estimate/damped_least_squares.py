@@ -52,3 +52,9 @@ def minimize(
         if is_last:
             break
     return state, normal
+
+
+def differentiate(function: Callable[[Floats], Floats], steps: Floats) -> Floats:
+    """Return the central differences of a function at 0 along the rows of ``steps``; the row is the last index."""
+    with np.errstate(invalid="ignore"):  # inf - inf
+        return np.stack([0.5 * (function(step) - function(-step)) for step in steps], axis=-1)
