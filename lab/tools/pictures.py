@@ -23,7 +23,7 @@ import bansac
 from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import Matches, load_demo
-from bansac.plotting import plot_matches, save_figure
+from bansac.plotting import plot_matches
 from bansac.synthetic import CurvePoints, polynomial_points
 from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from bansac_lab.measurements.budgets import ACCURACY
@@ -218,7 +218,7 @@ HOW_IT_WORKS = {f"how_{name}.png": draw for name, draw in _HOW.items()}
 
 
 def _save(draw: Callable[[], Any], dpi: int, target: Path) -> None:
-    save_figure(draw(), target, dpi=dpi)
+    draw().savefig(target, dpi=dpi)
     if target.suffix == ".png":
         with Image.open(target) as image:
             smaller = image.convert("RGB").quantize(128, dither=Image.Dither.NONE)

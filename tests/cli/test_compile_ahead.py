@@ -12,7 +12,7 @@ from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 
 pytestmark = pytest.mark.slow
-NOT_OPTIONS = "preset", "scores", "threshold", "few", "many", "epipolar_error"
+NOT_OPTIONS = "preset", "scores", "threshold", "few", "many"
 
 
 def test_every_part_is_compiled_by_a_task():

@@ -163,7 +163,6 @@ def test_replace_names_the_options_where_one_does_not_exist():
         ("agreement", "restarts=Restarts(agreement=...)"),
         ("restart_iterations", "restarts=Restarts(iterations=...)"),
         ("neighbourhood_radius", "sampler=Napsac(neighbourhood_radius=...)"),
-        ("epipolar_error", "an argument of estimate_essential and estimate_relative_pose only"),
     ],
 )
 def test_what_is_no_option_of_its_own_has_an_error_with_its_place(name, place):

@@ -151,7 +151,7 @@ FORMATS = [
     ),
     Format("K.txt", lambda path: path.write_text("500 0 250\n0 500 250\n0 0 1\n"), read_calibration),
     Format("K.npz", write_arrays, read_calibration),
-    *(Format(f"result{suffix}", write_result, bansac.Result.load) for suffix in (".json", ".npz")),
+    Format("result.npz", write_result, bansac.Result.load),
     Format("journal.sqlite", write_journal, read_journal),
     Format("features.h5", write_hloc, read_hloc),
     Format("hloc.h5", write_hloc, read_hloc),

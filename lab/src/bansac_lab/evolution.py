@@ -132,7 +132,9 @@ def plot_point_evolution(
     panels = _snapshot_panels(snapshots, iterations, len(data))
     true = None if curve_true is None else np.asarray(curve_true)
     estimates = {k: np.asarray(curve) for k, curve in (curves or {}).items()}
-    low, high = layout.limits(data, 0.03)
+    low, high = (data.min(axis=0), data.max(axis=0)) if len(data) else (np.full(2, -1.0), np.ones(2))
+    border = 0.03 * np.where(high > low, high - low, 1.0)
+    low, high = low - border, high + border
 
     columns = min(columns, len(panels))
     side, legend = layout.WIDTH / 3, layout.TITLE if true is not None or estimates else 0.0

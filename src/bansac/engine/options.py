@@ -372,7 +372,6 @@ _PLACES = {field.name: f"network=Network({field.name}=...)" for field in datacla
     "agreement": "restarts=Restarts(agreement=...)",
     "restart_iterations": "restarts=Restarts(iterations=...)",
     "neighbourhood_radius": "sampler=Napsac(neighbourhood_radius=...)",
-    "epipolar_error": "an argument of estimate_essential and estimate_relative_pose only",
 }
 
 
