@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bansac.batch.output_files import OutputFolder
+from bansac.executors import processes
 from bansac_lab.measurement import DATA, EXCLUDE, MODEL, PAIRS, RUNS, SETS, Setup, Unit
 from bansac_lab.runner import RunSummary, run_experiment
 from lab.tests import toy
@@ -72,7 +73,7 @@ def test_outputs(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{"workers": 2}, {"executor": "processes"}])
+@pytest.mark.parametrize("settings", [{"workers": 2}, {"executor": processes}])
 def test_workers_give_the_same_errors_and_no_times(run: Run, settings: dict[str, Any]) -> None:
     run("one", workers=1)
     run("two", **settings)

@@ -22,7 +22,7 @@ from typing import Any
 from bansac.batch.journal import Journal, Row, Unit
 from bansac.batch.output_files import OutputFolder
 from bansac.compiled.source import source_digest
-from bansac.executors import Executor, ItemFailure, Progress, attempt, find_executor, silent
+from bansac.executors import Executor, ItemFailure, Progress, attempt, processes, silent, threads
 from bansac_lab.frames import import_pandas
 from bansac_lab.measurement import Measurement, Report, Setup
 from bansac_lab.provenance import circumstances, data_fingerprint, fingerprint
@@ -53,21 +53,16 @@ class Run:
     journal: Journal
 
     def execute(
-        self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
+        self, *, workers: int = 1, executor: Executor | None = None, progress: Progress = silent
     ) -> tuple[Rows, dict[str, str]]:
         """Run the units that the journal lacks; return all rows, also earlier ones, and key and reason of failed units.
 
-        ``executor`` is an executor or a key of :data:`bansac.executors.EXECUTORS`; the default is "serial" for one
-        worker and "processes" for several. If a failed unit is an error of the measurement, an OSError names the first
-        one.
+        By default one worker is this thread, and several are processes. If a failed unit is an error of the
+        measurement, an OSError names the first one.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
-        chosen = executor or ("serial" if workers == 1 else "processes")
-        if isinstance(chosen, str):
-            chosen = find_executor(chosen)
-        if chosen.alone and workers > 1:
-            raise ValueError(f"workers: the executor {executor} runs one unit at a time, got {workers} workers")
+        chosen: Executor = executor or (threads if workers == 1 else processes)
         work = functools.partial(self.measurement.run_unit, self.setup)
         pending = [unit for unit in self.units if unit not in self.journal]
         # Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache.
@@ -82,7 +77,7 @@ class Run:
                 if isinstance(answer, ItemFailure):
                     failed[unit.key] = answer.reason
                 else:
-                    self.journal.add(unit, answer if chosen.alone else without_seconds(answer))
+                    self.journal.add(unit, answer if chosen is threads else without_seconds(answer))
                 advance()
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
         for key, reason in in_order.items() if self.measurement.complete else ():

@@ -99,7 +99,6 @@ def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: py
         (["main-table", "--data", "nowhere"], "there is no folder nowhere"),
         (["main-table", "--data", "SETS", "--pairs", "0"], "pairs must be at least 1, got 0"),
         (["main-table", "--data", "SETS", "--workers", "0"], "workers must be at least 1, got 0"),
-        (["main-table", "--data", "SETS", "--executor", "cloud"], "executor must be one of serial, processes"),
         (["main-table", "--data", "SETS", "--seed", "-1"], "seed must be in"),
         (["main-table", "--data", "SETS", "--sets", "cellar"], "there is no set 'cellar'; there are room, wall"),
         (["main-table", "--data", "SETS", "--exclude", "room,wall"], "--exclude leaves none"),
@@ -147,7 +146,7 @@ def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: P
 def test_ctrl_c_ends_the_workers_and_keeps_their_units(sets: Path, tmp_path: Path) -> None:
     out = tmp_path / "interrupted"
     arguments = ["main-table", "--data", sets, "--out", out, "--repeats", "20", "--workers", "2"]
-    command = [sys.executable, "-m", "bansac.cli", "experiments", "run", *arguments]
+    command = [sys.executable, "-m", "bansac", "experiments", "run", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with interruptible(command, start_new_session=True, **pipes, env=ENVIRONMENT) as process:
         wait_for_units(out / "journal.sqlite", 10, process)

@@ -85,7 +85,6 @@ def test_experiments(bansac: Any, tmp_path: Path, cluster: str, monkeypatch: pyt
 
 def test_a_second_place_to_run_is_refused(bansac: Any, tmp_path: Path) -> None:
     command = ("experiments", "run", "main-table", "--data", tmp_path, "--scheduler", "host:1")
-    assert "--executor does not go with" in bansac.refused(*command, "--executor", "processes")
     assert "--workers does not go with" in bansac.refused(*command, "--workers", "2")
     assert "--scheduler is for many pairs" in bansac.refused(
         "estimate", tmp_path / "a.csv", "--model", "H", "--scheduler", "host:1"

@@ -11,16 +11,12 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli.app import COMMANDS, Group
 from bansac.cli.arguments import SchedulerOption, connect, out_option, with_flags
 from bansac.cli.console import command, report, show_progress
-from bansac.executors import EXECUTORS, Executor
 from bansac_lab.cli.measure import end, parameter_of, show_report
 from bansac_lab.experiments import EXPERIMENTS, find_experiment
 from bansac_lab.measurement import EXPERIMENT_OPTIONS, Measurement, Setup
 from bansac_lab.runner import RunSummary, run_experiment
 
 WorkersOption = Annotated[int, typer.Option(help="Processes. With more than 1, the report has no times.")]
-ExecutorOption = Annotated[
-    str | None, typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes.")
-]
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["experiments"])
 
@@ -44,7 +40,6 @@ def run(
     options: dict[str, Any],
     out: Annotated[Path | None, out_option("DIR", "Write the results here. Default: bansac-experiments/NAME.")] = None,
     workers: WorkersOption = 1,
-    executor: ExecutorOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
     """Run an experiment: runs.csv, tables (Markdown), figures (PNG and SVG) and run.json.
@@ -58,20 +53,12 @@ def run(
     """
     if scheduler is not None and "data" in options:
         options["data"] = options["data"].absolute()  # workers may have other working directories
-    where = {"workers": workers, "executor": choose_executor(executor, workers, scheduler)}
+    cluster = None if scheduler is None else connect(scheduler, None if workers == 1 else workers)
+    where = {"workers": workers, "executor": cluster}
     if name == "all":
         end(_run_all(options, out or Path("bansac-experiments"), where))
         return
     end(_run_one(find_experiment(name), Setup(**options), out or Path("bansac-experiments") / name, where))
-
-
-def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
-    """Return the cluster of --scheduler, which excludes --executor and --workers, or the name from --executor."""
-    if scheduler is None:
-        return name
-    if name is not None:
-        raise ValueError("--executor does not go with --scheduler")
-    return connect(scheduler, None if workers == 1 else workers)
 
 
 def _run_one(experiment: Measurement, setup: Setup, out: Path, where: dict[str, Any]) -> RunSummary:
