@@ -1,9 +1,6 @@
 """Damaged files: every reader returns data, or raises an error that names the file."""
 
-import io
 import multiprocessing
-import os
-import tarfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -25,7 +22,6 @@ from bansac.matches.images import read_image
 from bansac.matches.match_files import read_calibration, read_data, read_matches
 from bansac.matches.pair_folder import PairFolder
 from bansac.problems.estimators import MODELS
-from bansac_lab.sets import fetch as archives
 from tests.colmap.conftest import synthetic as colmap_database  # noqa: F401  a fixture
 from tests.fuzz.rounds import fuzz, no_hang
 
@@ -121,20 +117,6 @@ def write_image(path: Path) -> None:
     cv2.imwrite(str(path), pixels)
 
 
-def write_archive(path: Path) -> None:
-    with tarfile.open(path, f"w:{path.suffix[1:]}" if path.suffix != ".tar" else "w") as tar:
-        for name, size in (("a/x.txt", 700), ("a/y.txt", 20), ("z", 0)):
-            member = tarfile.TarInfo(name)
-            member.size = size
-            tar.addfile(member, io.BytesIO(bytes(size)))
-
-
-def read_archive(path: Path) -> None:
-    target = path.parent / "unpacked"
-    archives.unpack(path, target)
-    os.rename(target, path.parent / f"done-{os.urandom(8).hex()}")
-
-
 def read_all(path: Path) -> None:
     for source in find_sources(path, path.with_name("out.npz")):
         assert source.unit
@@ -158,7 +140,6 @@ FORMATS = [
     *(Format(f"{name}.h5", write_set, read_set) for name in ("matches", "match_conf", "size")),
     Format("features.npz", write_features, read_features),
     *(Format(name, write_image, read_image) for name in ("deep.png", "a.png", "a.jpg", "a.tif", "a.bmp", "a.webp")),
-    *(Format(f"set.{suffix}", write_archive, read_archive) for suffix in ("tar", "gz", "xz", "bz2")),
     Format("list.txt", lambda path: path.write_text("a.csv\n# b\n\nc.npz\n"), read_all),
     Format("pairs.txt", lambda p: p.write_text("a b\na\tc\n"), lambda p: select_pairs(str(p), ["a", "b", "c"])),
 ]
