@@ -172,13 +172,6 @@ def test_gamma_of_an_array_is_that_of_its_numbers_and_leaves_it(function):
         assert np.array_equal(array, before)
 
 
-@pytest.mark.parametrize("n", [1, 4, 777])
-def test_the_kernel_finds_gamma_1_as_python_tabulates_it(n):
-    table = dbn.tabulate_gamma("gamma_1", n)
-    assert [dbn.find_gamma(np.empty(0), np.int64(k), n) for k in range(n + 1)] == table.tolist()
-    assert [dbn.find_gamma(table / 2, np.int64(k), n) for k in range(n + 1)] == (table / 2).tolist()
-
-
 def test_gamma_is_tabulated_and_clamped():
     assert dbn.tabulate_gamma("gamma_1", 4) == pytest.approx([0.5, 0.655, 0.81, 0.95, 1 - 1e-6])
     assert dbn.tabulate_gamma("gamma_3", 2)[0] == 1e-6

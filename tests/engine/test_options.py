@@ -8,7 +8,7 @@ import pytest
 from bansac.engine.option_groups import Network, Restarts
 from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS, Napsac, Sampler
-from bansac.engine.stopping import STOPS, Stop
+from bansac.engine.stopping import STOPS, Stop, required_by_ransac
 
 BAD_VALUES = {
     "threshold": [0, -1.0, float("nan"), "2", "auto", 1e300, np.ones(1), True],
@@ -114,7 +114,7 @@ def test_stopping_criteria(settings, informed, criteria):
 
 
 def test_criteria_of_the_users_come_after_the_built_in_ones_once_each():
-    own, other = Stop("own", "a.module"), Stop("other", "a.module")
+    own, other = Stop("own", required_by_ransac), Stop("other", required_by_ransac)
     options = Options(stopping=[own, "ransac", other, own, STOPS["sprt"], "bansac"])
     assert [stop.name for stop in options.stops(informed=False)] == ["bansac", "ransac", "sprt", "own", "other"]
 
@@ -122,7 +122,7 @@ def test_criteria_of_the_users_come_after_the_built_in_ones_once_each():
 def test_rows_stand_for_their_names():
     assert Options(sampler=SAMPLERS["prosac"]).sampler_row is Options(sampler="prosac").sampler_row
     assert SAMPLERS["napsac"] == Napsac() != Napsac(neighbourhood_radius=3.0)
-    own = Sampler("own", "a.module", stopping=("ransac",), neighbourhood_radius=3)
+    own = Sampler("own", SAMPLERS["uniform"].draw, stopping=("ransac",), neighbourhood_radius=3)
     assert own.neighbourhood_radius == 3.0
     assert Options(sampler=own).sampler_row is own
     assert Options(sampler=own, stopping="sampler").stops(informed=False) == (STOPS["ransac"],)

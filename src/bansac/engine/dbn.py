@@ -16,13 +16,14 @@ odds of x^k. The odds have single precision, which halves the time of an update.
 update are rounded, and none of them is negative. So the relative error of the odds grows by at most 2e-7 per update.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
+from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.engine.option_fields import Default
 from bansac.maths.arrays import Bools, Floats, Singles
 
@@ -48,10 +49,9 @@ def pack_cpt(cpt: Sequence[Any] | Default, order: int) -> Floats:
     Table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k); by default the tables are the paper's. A table that
     is missing, has a wrong shape, or has entries that are not probabilities, raises a ValueError.
     """
-    try:
-        tables = PAPER_CPT[:order] if isinstance(cpt, str) and cpt == "default" else tuple(cpt)
-    except TypeError:
-        raise ValueError(f"cpt must be a sequence of tables, got {cpt!r}") from None
+    if not np.iterable(cpt):
+        raise ValueError(f"cpt must be a sequence of tables, got {cpt!r}")
+    tables = PAPER_CPT[:order] if isinstance(cpt, str) and cpt == "default" else tuple(cpt)
     if len(tables) != order:
         raise ValueError(f"cpt must hold one table for each of the orders 1 to {order}, got {len(tables)} tables")
     packed = np.zeros((order, 2 ** (order + 1)))
@@ -70,12 +70,8 @@ def pack_cpt(cpt: Sequence[Any] | Default, order: int) -> Floats:
 
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
-    return np.asarray(np.vectorize(plain(_gamma_1), otypes=[np.float64])(inlier_ratio))
-
-
-@inlined
-def _gamma_1(ratio: float) -> float:
-    return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
+    ratio = np.asarray(inlier_ratio, dtype=np.float64)
+    return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
 
 
 @inlined
@@ -83,14 +79,6 @@ def clip_prior(probability: float) -> float:
     """Clip a prior probability, or gamma, off 0 and 1."""
     raised = probability if probability > MIN_PRIOR else MIN_PRIOR
     return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
-
-
-@inner_kernel
-def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
-    """Return gamma for a number of inliers among n points, from the table, or by ``gamma_1`` if it is empty."""
-    if table.size > 0:
-        return float(table[inliers])
-    return clip_prior(_gamma_1(inliers / n))
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:
@@ -113,7 +101,16 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalisation 0 / 0. A user's function that
     does not return one probability for every inlier ratio is a ValueError.
     """
-    function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
+    return _tabulate_named(gamma, n) if isinstance(gamma, str) else _tabulate(gamma, n)
+
+
+@functools.lru_cache(maxsize=16)
+def _tabulate_named(name: str, n: int) -> Floats:
+    return _tabulate(_GAMMAS[name], n)
+
+
+def _tabulate(function: Callable[[Floats], Any], n: int) -> Floats:
+    """Evaluate a function as :func:`tabulate_gamma` does."""
     values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)
     if values.shape != (n + 1,):
         raise ValueError(f"gamma must return an array of the shape of its argument, {(n + 1,)}, got {values.shape}")

@@ -23,7 +23,7 @@ from bansac.engine.model_selection import (
     plausibility_of,
     score_repaired,
 )
-from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.state import NOTHING, RUNNING, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
@@ -58,7 +58,7 @@ class InterruptibleLoop:
         self._optimize: Callable[[], None] | None = None
         if self.components.optimization is not None:
             by_lm, problem = self.components.optimization == "lm", frame.problem
-            manifold, work = (select_manifold(problem), find_work(problem)) if by_lm else (None, None)
+            manifold, work = (select_manifold(problem), make_work(problem)) if by_lm else (None, None)
             arguments = self.packed, manifold, work, *self.selection
             self._iterate = functools.partial(local_optimization.iterate, *arguments)
             self._optimize = functools.partial(local_optimization.optimize, *arguments)
@@ -157,9 +157,10 @@ class InterruptibleLoop:
 
     def beliefs(self) -> Floats:
         """Return the inlier probabilities of the sampler, or those of the network if the sampler has none."""
-        state, components = self.state, self.components
-        if components.probabilities is not None:
-            found = components.probabilities(state.sampler_numbers, state.sampler_indices)
+        state = self.state
+        probabilities = self.frame.options.sampler_row.probabilities
+        if probabilities is not None:
+            found = probabilities(state.sampler_numbers, state.sampler_indices)
             if found is not None:
                 return np.asarray(found)
         return probabilities_from_odds(state.odds)

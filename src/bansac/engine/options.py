@@ -22,7 +22,6 @@ from bansac.engine.option_fields import (
     number,
 )
 from bansac.engine.option_groups import Network, Restarts
-from bansac.engine.refinement import REFINERS, Refiner, RefinerName
 from bansac.engine.sampling import SAMPLERS, Sampler, SamplerName
 from bansac.engine.scoring import SCORES, Score, ScoreName
 from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop, StopName
@@ -32,6 +31,10 @@ Weighting = Literal["default", "density", "scores", "density+scores"]
 Verification = Literal["sprt"]
 LocalOptimization = Literal["default", "inner", "iterative", "inner+iterative", "lm"]
 Degeneracy = Literal["default", "degensac"]
+RefinerName = Literal["default", "least_squares", "lm"]
+
+REFINERS = {"least_squares": "fit", "lm": "linearize"}
+"""The function of a problem that each refiner needs."""
 
 # Declarations of options by the headings in the documentation.
 _error_option, _stop_option = group("threshold and error"), group("stop")
@@ -193,10 +196,9 @@ class Options(Checked):
         new best one, and keeps the better of the two (Chum et al., 2005). Degenerate samples do not change the
         probabilities. ``"default"`` is ``"degensac"`` without local optimisation, if the problem supports it.""",
     )
-    refinement: RefinerName | Refiner | None = _refinement_option(
+    refinement: RefinerName | None = _refinement_option(
         "default",
         choices=REFINERS,
-        instances=Refiner,
         optional=True,
         help="Last step on the inliers of the best model.",
         details="""Linear least squares (``"least_squares"``), or Levenberg-Marquardt with robust losses (``"lm"``).
@@ -227,8 +229,6 @@ class Options(Checked):
             if isinstance(field.default, Group):
                 object.__setattr__(self, field.name, getattr(self, field.name).over(field.default))
         self._check_iterations()
-        if self.score_row.module is None:
-            raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function block_score")
         self._check_stopping()
         network = self.network
         if not self.sampler_row.adaptive and network != Network(min_updates=network.min_updates):
@@ -256,12 +256,11 @@ class Options(Checked):
         """The sampler, with its traits."""
         return self.sampler if isinstance(self.sampler, Sampler) else SAMPLERS[self.sampler]
 
-    def refiner(self, problem: Problem) -> Refiner | None:
-        """Return the refiner for a problem, or None."""
+    def refiner(self, problem: Problem) -> str | None:
+        """Return the name of the refiner for a problem, or None."""
         if self.refinement == "default":
-            rows = REFINERS["lm"], REFINERS["least_squares"]
-            return next((row for row in rows if getattr(problem, row.needs) is not None), None)
-        return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
+            return next((name for name in reversed(REFINERS) if getattr(problem, REFINERS[name]) is not None), None)
+        return self.refinement
 
     def optimization(self, problem: Problem) -> str | None:
         """Return the name of the local optimisation for a problem, or None."""
@@ -304,10 +303,7 @@ class Options(Checked):
     @functools.cached_property
     def _stops(self) -> tuple[tuple[Stop, ...], ...]:
         """The stopping criteria without and with scores or priors."""
-        names = _names(self.stopping)
-        if names == ("sampler",):
-            return tuple(_find_stops(self._stopping_of_sampler(informed)) for informed in (False, True))
-        return (_find_stops(("ransac",) if names == ("default",) else names),) * 2
+        return tuple(_find_stops(self._stop_names(informed)) for informed in (False, True))
 
     @functools.cached_property
     def components(self) -> dict[Any, Any]:
@@ -318,12 +314,11 @@ class Options(Checked):
         """Return the fields for copies and pickles, without the components, which hold compiled functions."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
-    def _stopping_of_sampler(self, informed: bool) -> tuple[str, ...]:
-        """Return the sampler's stopping criteria.
-
-        With scores or priors, P-BANSAC has "prosac" instead of "sprt". Without SPRT verification, "sprt" becomes
-        "ransac".
-        """
+    def _stop_names(self, informed: bool) -> tuple[Any, ...]:
+        """Return the names of the criteria, and the user's criteria."""
+        names = _names(self.stopping)
+        if names != ("sampler",):
+            return ("ransac",) if names == ("default",) else names
         last = "prosac" if self.sampler_row.adaptive and informed else self.verification or "ransac"
         return tuple(last if name == "sprt" else name for name in self.sampler_row.stopping)
 
@@ -336,13 +331,11 @@ class Options(Checked):
         for name in self.sampler_row.stopping:
             check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
         stops = self.stops(informed=False)
-        if sum(stop.module is not None for stop in stops) > MAX_CRITERIA:
+        if sum(stop.required_iterations is not None for stop in stops) > MAX_CRITERIA:
             raise ValueError(
                 f"stopping must name at most {MAX_CRITERIA} criteria besides 'bansac', got {self.stopping!r}"
             )
         for stop in stops:
-            if stop.module is None and stop != STOPS["bansac"]:
-                raise ValueError(f"stopping={stop.name!r} needs a module with the function required_iterations")
             if stop.verification and self.verification != "sprt":
                 raise ValueError(
                     f"stopping={stop.name!r} needs verification='sprt': its bound comes from the history of the tests"

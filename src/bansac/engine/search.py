@@ -49,16 +49,7 @@ class Search:
     def __init__(self, frame: Frame, is_time_over: Callable[[], bool]) -> None:
         self.frame, self._is_time_over = frame, is_time_over
         self._recorder = Recorder(frame.order) if frame.options.trace else None
-        self.history = History(
-            options=frame.options,
-            n=frame.order.size,
-            sample_size=frame.problem.sample_size,
-            first=frame.threshold,
-            is_estimated=frame.is_estimated,
-            majority_agrees=frame.problem.majority_agrees,
-            max_models=frame.problem.max_models,
-            find_supported=frame.supported,
-        )
+        self.history = History(frame)
         # The loop on all data, which refines all models, and whether it has not yet run.
         self._all, self._is_fresh = InterruptibleLoop(frame, is_time_over, self._recorder), True
         self._bounds = threshold_bounds(frame.problem, frame.threshold, frame.caller_data)
@@ -91,7 +82,7 @@ class Search:
     def beliefs(self) -> Floats | None:
         """Return the sampler's inlier probabilities in the caller's order; None if the sampler has none."""
         best, frame = self.history.best, self.frame
-        if self._all.components.probabilities is None and not frame.options.sampler_row.adaptive:
+        if frame.options.sampler_row.probabilities is None and not frame.options.sampler_row.adaptive:
             return None
         beliefs = np.empty(frame.order.size)
         beliefs[frame.order] = self._all.beliefs() if best is None or best.beliefs is None else best.beliefs
@@ -124,7 +115,7 @@ class Search:
         The threshold may change on the way and at the end of a restart on all data.
         """
         history, best = self.history, self.history.best
-        is_known = not history.is_estimated
+        is_known = not self.frame.is_estimated
         if plan.purpose is Purpose.BEST and best is not None and best.is_significant:
             is_known |= best.threshold == plan.threshold
         follows = not is_known and plan.members is None and loop.optimizes
@@ -162,12 +153,12 @@ class Search:
         if model is None:
             return
         widest = self._estimate(self.frame.distances(model), first, np.inf)
-        if not self.history.is_estimated:
+        if not self.frame.is_estimated:
             widest = max(widest, first)
         if not loop.take(model, widest):
             return
         hypothesis = self._refine(is_significant=False)
-        if self.history.is_estimated:
+        if self.frame.is_estimated:
             hypothesis = self._settle(hypothesis)
         elif widest != first:
             if not loop.take(hypothesis.model, first):
@@ -228,7 +219,7 @@ class Search:
             weighted *= plausibility_of(function, selection, model)
         distances, inliers = frame.distances(model), int(np.count_nonzero(is_inlier))
         new = Hypothesis(model, refined.threshold, score, weighted, is_inlier, distances, inliers, is_significant)
-        if loop is not None and plan is not None and self.history.options.restart_rules.limit != 1:
+        if loop is not None and plan is not None and self.frame.options.restart_rules.limit != 1:
             if plan.members is None:
                 new.beliefs = loop.beliefs()
             else:
@@ -305,7 +296,7 @@ class Search:
 
     def _compare(self, new: Hypothesis, plan: RestartPlan) -> None:
         """Rank a hypothesis; the threshold of a new best one, and of an alternative, follows its residuals."""
-        history, best, is_estimated = self.history, self.history.best, self.history.is_estimated
+        history, best, is_estimated = self.history, self.history.best, self.frame.is_estimated
         if best is None or not best.is_significant:
             old = next((h for h in history.ranked if h.threshold == new.threshold), None)
             is_best = old is None or new.weighted_score > old.weighted_score
@@ -325,7 +316,7 @@ class Search:
 
     def _compare_structures(self, new: Hypothesis, old: Hypothesis | None, best: Hypothesis, plan: RestartPlan) -> None:
         """Rank a hypothesis of other data, or of less noise, than the best one."""
-        if self.history.is_estimated:
+        if self.frame.is_estimated:
             new.is_significant = True
             settled = self._settle(new)
             if plan.purpose is not Purpose.LESS_NOISE or settled.threshold <= FINER * best.threshold:
@@ -334,7 +325,7 @@ class Search:
                 return
         is_best = self._is_better(new, best)
         new.is_significant = is_best or self._is_more_than_chance(new)
-        if is_best and self.history.is_estimated and not self._is_more_than_chance(best):
+        if is_best and self.frame.is_estimated and not self._is_more_than_chance(best):
             self.history.ranked.remove(best)
         self._rank(new, old, is_best, old is not None and self._is_duplicate(old, new))
 
@@ -343,7 +334,7 @@ class Search:
 
         A structure is better than a mixture of it and others, such as the outliers of a search window.
         """
-        if not self.history.is_estimated:
+        if not self.frame.is_estimated:
             return new.weighted_score > best.weighted_score
         if not self._is_more_than_chance(new):
             return False
@@ -412,7 +403,7 @@ class Search:
             return "agreement"
         if stop == MAX_ITERATIONS and history.iterations >= history.budget:
             return "max_iterations"
-        if stop != RUNNING and (stop == MAX_ITERATIONS or history.options.restart_rules.limit != 1):
+        if stop != RUNNING and (stop == MAX_ITERATIONS or self.frame.options.restart_rules.limit != 1):
             return "restarts"
         return self._criterion(stop)
 

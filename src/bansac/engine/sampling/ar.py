@@ -17,8 +17,8 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, kernel, plain
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.baysac import sample_most_probable
+from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.rng import next_uint64, unit_fraction
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.engine.dbn import clip_prior
-from bansac.engine.sampling import SamplerInput
+from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.rng import next_index
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.compiled.jit import inlined, plain
-from bansac.engine.sampling import SamplerInput
+from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.distinct import draw_distinct
 from bansac.maths.extent import GRID, near_box

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.compiled.jit import inlined
-from bansac.engine.sampling import SamplerInput, prosac
+from bansac.engine.sampling import prosac
+from bansac.engine.sampling.input import SamplerInput
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.distinct import draw_distinct
