@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import BLOCK, pack_run
-from bansac.engine.verification import evaluate
+from bansac.engine.verification import cheirality_score, evaluate
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.line import LINE
 from tests.engine.builder import build_run

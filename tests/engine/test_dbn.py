@@ -103,19 +103,6 @@ def test_votes_of_bad_models_lower_the_probability_of_inliers():
     assert run_kernel(np.full(10000, 0.5), votes, [gamma] * 14, order=1)[-1].mean() < 0.3
 
 
-def test_two_steps_worked_by_hand_order_1():
-    # eps = .5: gamma_1 = .62 * .5 + .5 = .81, P^0 = .5.
-    # c^1 = I: Phi+ = 1 * .81 * .5 + .2 * .19 * .5 = .424, Phi- = .8 * .19 * .5 = .076, P = .424 / .5 = .848.
-    # c^1 = O: Phi+ = 1 * .19 * .5 = .095, Phi- = 1 * .81 * .5 = .405, P = .19.
-    # c^2 = I after I: Phi+ = .81 * .848 + .2 * .19 * .152 = .692656, Phi- = .8 * .19 * .152 = .023104.
-    # c^2 = O after O: Phi+ = .19 * .19 = .0361, Phi- = .81 * .81 = .6561.
-    gamma = dbn.gamma_1(np.array([0.5]))[0]
-    assert gamma == pytest.approx(0.81)
-    history = run_kernel([0.5, 0.5], np.array([[True, False], [True, False]]), [gamma, gamma], 1)
-    assert history[0] == pytest.approx([0.848, 0.19])
-    assert history[1] == pytest.approx([0.692656 / 0.71576, 0.0361 / 0.6922])
-
-
 def test_two_steps_worked_by_hand_order_2():
     # gamma = .8, P^0 = .5. Step 1 uses the table of order 1. c^1 = I:
     # (I, I) = 1 * .8 * .5 = .4, (I, O) = .2 * .2 * .5 = .02, (O, I) = 0, (O, O) = .8 * .2 * .5 = .08; sum .5.

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from bansac.engine.option_fields import documentation
 from bansac.engine.option_groups import Network, Restarts
 from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS, Napsac, Sampler
@@ -191,12 +192,18 @@ def test_options_are_frozen():
         Options().seed = 1
 
 
-def test_every_option_has_its_text():
-    for kind in (Options, Network, Restarts):
-        for field in dataclasses.fields(kind):
-            assert field.metadata["help"].endswith(".")
-            assert f"\n{field.name} : " in kind.__doc__
-            assert " ".join(field.metadata["details"].split()) in kind.__doc__
+@pytest.mark.parametrize("kind", [Options, Network, Restarts])
+def test_the_docstring_has_the_type_and_the_text_of_every_option(kind):
+    texts = documentation(kind)
+    assert list(texts) == [field.name for field in dataclasses.fields(kind)]
+    for field in dataclasses.fields(kind):
+        words, text = texts[field.name]
+        assert text.endswith(".")
+        hint, names = str(field.type), list(field.metadata["choices"])
+        if names:  # they stand for the first type
+            names = dict.fromkeys([field.default] * (field.default == "default") + names)
+            hint = hint.replace(hint.partition(" | ")[0], f"{{{', '.join(map(repr, names))}}}")
+        assert words == hint.replace(" | ", " or ").replace("'", '"').replace("Default", '"default"')
 
 
 def test_another_seed_is_checked_and_the_rest_is_kept():

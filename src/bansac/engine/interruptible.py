@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from bansac.engine import local_optimization
-from bansac.engine.cheirality_score import score_in_full
 from bansac.engine.components import Components
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.frame import Frame
@@ -26,7 +25,7 @@ from bansac.engine.model_selection import (
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.state import NOTHING, RUNNING, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
-from bansac.engine.verification import mark_inliers
+from bansac.engine.verification import mark_inliers, score_in_full
 from bansac.maths.arrays import Bools, Floats
 
 # The first slice measures the speed of the loop.

@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.frame import Frame
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.model_selection import plausibility_of
 from bansac.engine.restarts import PART, History, Hypothesis, Purpose, RestartPlan, finer_threshold, next_restart
 from bansac.engine.state import DUPLICATE, MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION
 from bansac.engine.trace import Recorder, Trace
+from bansac.engine.verification import cheirality_score
 from bansac.evidence.false_alarms import SIGNIFICANT
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
 from bansac.evidence.posterior import WINDOW

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import fast_kernel, inlined, inner_kernel
+from bansac.compiled.jit import fast_kernel, inlined, inner_kernel, kernel, lean_kernel
 from bansac.engine.dbn import clip_prior
-from bansac.engine.state import BLOCK, Run, weights_at
+from bansac.engine.state import BLOCK, Run, State, weights_at
 from bansac.maths.arrays import Bools, Floats, Reals
 from bansac.maths.linalg import copy
+from bansac.problems.problem import Problem
 
 
 class Unscored(IntEnum):
@@ -115,6 +116,41 @@ def mark_inliers(run: Run, candidate: Floats, is_inlier: Bools, squared_threshol
         run.kernels.residuals(points, model, start, stop, residuals[: stop - start])
         inliers += classify_block(residuals[: stop - start], limit, is_inlier[start:stop])
     return inliers
+
+
+def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats, is_inlier: Bools) -> float:
+    """Return the score of a model over the matches in front of both cameras, and write the mask of its inliers.
+
+    Except for rounding, it is at most the score over all points, which problems without ``score_in_front`` have. It
+    compares the refined models of restarts. ``packed`` is the state as the struct for the kernels.
+    """
+    if problem.compiled_score_in_front is None:
+        return float(score_in_full(packed, model, is_inlier))
+    scores, squared_threshold = np.empty(state.data.shape[1]), float(state.settings["squared_threshold"])
+    write_point_scores(packed, model, scores, is_inlier)
+    return float(problem.compiled_score_in_front(state.data, model, scores, squared_threshold))
+
+
+@kernel
+def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
+    """Return the score of a model over all points, and mark its inliers."""
+    score, _ = evaluate(run, candidate, is_inlier, run.settings.squared_threshold, -1.0, np.inf, np.int64(0))
+    return score
+
+
+@lean_kernel
+def write_point_scores(run: Run, candidate: Floats, scores: Floats, is_inlier: Bools) -> None:
+    """Write the contribution of each point to the score of a model, and mark its inliers."""
+    kernels, points, model, residuals, weights = run.kernels, run.points, run.model, run.residuals, run.score_weights
+    limit = residuals.dtype.type(run.settings.squared_threshold)
+    copy(candidate, model)
+    for start in range(0, scores.size, BLOCK):
+        stop = start + BLOCK if start + BLOCK < scores.size else scores.size
+        kernels.residuals(points, model, start, stop, residuals[: stop - start])
+        for n in range(start, stop):
+            one = residuals[n - start : n - start + 1]
+            is_inlier[n] = one[0] <= limit
+            scores[n] = kernels.block_score(one, weights_at(weights, n, n + 1, scores.size), limit)
 
 
 @inlined

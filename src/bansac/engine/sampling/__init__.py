@@ -1,4 +1,4 @@
-"""Samplers: they draw the minimal samples. ``SAMPLERS`` lists them with their traits; each is a module.
+"""Samplers: they draw the minimal samples. ``SAMPLERS`` lists them with their traits.
 
 All samplers have the same signatures (:class:`Sampler`), so ``numbers`` and ``indices`` are flat. A sampler with
 several arrays has a named tuple ``Memory`` of them, and an ``inlined`` function ``views`` that returns it. ``draw``
@@ -8,10 +8,10 @@ begins with ``memory = views(numbers, indices)``. Python functions call ``plain(
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from bansac.engine.option_fields import DISTANCE, Default
-from bansac.engine.sampling import ar, bansac, baysac, napsac, p_napsac, prosac, uniform
+from bansac.engine.sampling import bansac, most_probable, napsac, p_napsac, prosac, uniform
 from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints
 
@@ -89,11 +89,6 @@ class Napsac(Sampler):
         super().__init__("napsac", napsac.draw, start=napsac.start, neighbourhood_radius=neighbourhood_radius)
 
 
-def _learning(name: str, module: Any) -> Sampler:
-    """Return a sampler that starts from a prior and learns from failures."""
-    return Sampler(name, module.draw, module.learn_from_failure, module.start, module.probabilities, prior=True)
-
-
 SAMPLERS = {
     sampler.name: sampler
     for sampler in (
@@ -102,7 +97,21 @@ SAMPLERS = {
         Sampler("prosac", prosac.draw, start=prosac.start, order=True, stopping=("prosac",)),
         Napsac(),
         Sampler("p-napsac", p_napsac.draw, start=p_napsac.start, order=True, stopping=("ransac", "sprt")),
-        _learning("baysac", baysac),
-        _learning("ar", ar),
+        Sampler(
+            "baysac",
+            most_probable.draw,
+            most_probable.fail_baysac,
+            most_probable.start_baysac,
+            most_probable.probabilities_baysac,
+            prior=True,
+        ),
+        Sampler(
+            "ar",
+            most_probable.draw,
+            most_probable.fail_ar,
+            most_probable.start_ar,
+            most_probable.probabilities_ar,
+            prior=True,
+        ),
     )
 }

@@ -61,10 +61,9 @@ def build_layers(data: Floats, ranking: Ints) -> tuple[Ints, Ints, Ints]:
     finest = _cell_coordinates(np.take(data, ranking, axis=1))
     members, starts, counts = (np.empty((len(CELLS), n), np.int64) for _ in range(3))
     for layer, cells in enumerate(CELLS):
-        numbers = _number_cells(finest * cells // CELLS[0], cells)
-        order = np.argsort(numbers, kind="stable")  # by rank within a cell
-        ordered = numbers[order]
-        boundaries = np.flatnonzero(np.diff(ordered, prepend=-1))
+        coordinates = finest * cells // CELLS[0]
+        order = np.lexsort(coordinates[::-1])  # by rank within a cell
+        boundaries = np.flatnonzero(np.diff(coordinates[:, order], prepend=-1).any(axis=0))
         lengths = np.diff(boundaries, append=n)
         members[layer] = order
         starts[layer, order] = np.repeat(boundaries, lengths)
@@ -81,19 +80,6 @@ def _cell_coordinates(points: Floats) -> Ints:
     extent[extent == 0] = 1.0  # all in the first cell
     cells: Ints = np.minimum((points.clip(low, high) - low) / extent * CELLS[0], CELLS[0] - 1).astype(np.int64)
     return cells
-
-
-def _number_cells(coordinates: Ints, cells: int) -> Ints:
-    """Return the number of the cell of each point, at least 0."""
-    numbers = np.zeros(coordinates.shape[1], np.int64)
-    bound = 1
-    for row in coordinates:
-        if bound * cells > np.iinfo(np.int64).max:  # more than 15 channels: number those cells that hold a point
-            numbers = np.unique(numbers, return_inverse=True)[1]
-            bound = numbers.size
-        numbers = numbers * cells + row
-        bound *= cells
-    return numbers
 
 
 def make_neighbourhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbourhoods:
