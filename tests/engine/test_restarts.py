@@ -39,7 +39,7 @@ def history(*ranked, count=1, iterations=0, supported=None, settings=None, **mor
     options = Options(max_iterations=BUDGET, restarts=Restarts(agreement=2)).replace(**settings or {})
     traits = {"sample_size": 4, "majority_agrees": True, "max_models": 1}
     problem = SimpleNamespace(**{name: more.pop(name, value) for name, value in traits.items()})
-    frame = SimpleNamespace(problem=problem, options=options, order=np.arange(N), supported=lambda: supported)
+    frame = SimpleNamespace(problem=problem, options=options, order=np.arange(N), supported=supported)
     frame.threshold, frame.is_estimated = more.pop("first", 1.0), more.pop("is_estimated", True)
     return History(frame, list(ranked), count, iterations, **more)
 

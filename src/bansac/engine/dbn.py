@@ -158,25 +158,18 @@ def update_first_order(
     ``belief``, ``updates`` and ``work`` are not used; the signature is that of ``update_higher_order``.
     """
     table = cpt[0]
-    out_likelihood, out_from_outlier = 1 - gamma, gamma  # a and b of a vote as outlier
-    in_likelihood, in_from_outlier = gamma, 1 - gamma
     if table[2] == 1.0 and table[3] == 1.0:
-        out_slope = np.float32(out_likelihood / ((1 - table[0]) * out_from_outlier))
+        out_slope = np.float32((1 - gamma) / ((1 - table[0]) * gamma))
         out_start = np.float32(table[0] / (1 - table[0]))
-        in_slope = np.float32(in_likelihood / ((1 - table[1]) * in_from_outlier))
+        in_slope = np.float32(gamma / ((1 - table[1]) * (1 - gamma)))
         in_start = np.float32(table[1] / (1 - table[1]))
         _apply_lines(odds, is_inlier, in_slope, in_start, out_slope, out_start)
         return
-    out_p, out_q = table[2] * out_likelihood, table[0] * out_from_outlier
-    out_not_p, out_not_q = (1 - table[2]) * out_likelihood, (1 - table[0]) * out_from_outlier
-    in_p, in_q = table[3] * in_likelihood, table[1] * in_from_outlier
-    in_not_p, in_not_q = (1 - table[3]) * in_likelihood, (1 - table[1]) * in_from_outlier
     for n in range(odds.size):
-        r = np.float64(odds[n])
-        vote = is_inlier[n]
-        above = (in_p if vote else out_p) * r + (in_q if vote else out_q)
-        below = (in_not_p if vote else out_not_p) * r + (in_not_q if vote else out_not_q)
-        odds[n] = _clamp_odds(above / below)
+        vote, r = is_inlier[n], np.float64(odds[n])
+        a, b = (gamma, 1 - gamma) if vote else (1 - gamma, gamma)
+        p, q = (table[3], table[1]) if vote else (table[2], table[0])
+        odds[n] = _clamp_odds((p * a * r + q * b) / ((1 - p) * a * r + (1 - q) * b))
 
 
 @inner_kernel

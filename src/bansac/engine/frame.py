@@ -6,6 +6,7 @@ its data by it. It also converts the prior inlier probabilities P^0 of P-BANSAC 
 """
 
 import copy
+import functools
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass
 from typing import Self
@@ -155,8 +156,9 @@ class Frame:
         """Return the inlier probabilities before the first iteration, in the order of the frame."""
         return np.full(self.order.size, 0.5) if self.prior is None else np.array(self.prior, float)
 
+    @functools.cached_property
     def supported(self) -> Bools | None:
-        """Return the mask of the data that neighbours support; None if nothing is known of their support."""
+        """The mask of the data that neighbours support; None if nothing is known of their support."""
         mask = self.find_supported()
         return None if mask is None else mask[self.order]
 

@@ -62,11 +62,6 @@ class InterruptibleLoop:
             self._iterate = functools.partial(local_optimization.iterate, *arguments)
             self._optimize = functools.partial(local_optimization.optimize, *arguments)
 
-    @property
-    def optimizes(self) -> bool:
-        """Whether the run optimises locally."""
-        return self._optimize is not None
-
     def set_threshold(self, threshold: float) -> None:
         """Set the threshold, and discard the best optimised model, whose score was that of another one."""
         self.threshold = threshold

@@ -240,16 +240,18 @@ class Options(Checked):
 
         ``informed`` says whether there are scores or priors that are not all equal.
         """
-        return self._stops[informed]
+        names = _names(self.stopping)
+        if names == ("sampler",):  # P-BANSAC has "prosac" instead of "sprt"
+            last = "prosac" if self.sampler_row.adaptive and informed else self.verification or "ransac"
+            names = tuple(last if name == "sprt" else name for name in self.sampler_row.stopping)
+        named = ("ransac",) if names == ("default",) else names
+        stops = dict.fromkeys(name if isinstance(name, Stop) else STOPS[name] for name in named)
+        built_in = [stop for stop in STOPS.values() if stop in stops]
+        return (*built_in, *(stop for stop in stops if stop not in built_in))
 
     def needs_order(self, *, informed: bool) -> bool:
         """Return whether the sampler or a stopping criterion needs the ranking; ``informed`` as for :meth:`stops`."""
         return self.sampler_row.order or any(stop.order for stop in self.stops(informed=informed))
-
-    @functools.cached_property
-    def _stops(self) -> tuple[tuple[Stop, ...], ...]:
-        """The stopping criteria without and with scores or priors."""
-        return tuple(_find_stops(self._stop_names(informed)) for informed in (False, True))
 
     @functools.cached_property
     def components(self) -> dict[Any, Any]:
@@ -259,14 +261,6 @@ class Options(Checked):
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields for copies and pickles, without the components, which hold compiled functions."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-    def _stop_names(self, informed: bool) -> tuple[Any, ...]:
-        """Return the names of the criteria, and the user's criteria."""
-        names = _names(self.stopping)
-        if names != ("sampler",):
-            return ("ransac",) if names == ("default",) else names
-        last = "prosac" if self.sampler_row.adaptive and informed else self.verification or "ransac"
-        return tuple(last if name == "sprt" else name for name in self.sampler_row.stopping)
 
     def _check_stopping(self) -> None:
         """Raise a ValueError for unknown criteria, too many, or those that the other options exclude."""
@@ -327,13 +321,6 @@ def check_names(settings: Iterable[str], others: Sequence[str] = ()) -> None:
         question = f"did you mean {similar[0]!r}? " if similar else ""
         also = f"; other arguments are {', '.join(others)}" if others else ""
         raise TypeError(f"{question}unknown option {name!r}; the options are {', '.join(known)}{also}")
-
-
-def _find_stops(names: Sequence[Any]) -> tuple[Stop, ...]:
-    """Return the criteria of names and criteria, the built-in ones first and each of them once."""
-    stops = dict.fromkeys(name if isinstance(name, Stop) else STOPS[name] for name in names)
-    built_in = [stop for stop in STOPS.values() if stop in stops]
-    return (*built_in, *(stop for stop in stops if stop not in built_in))
 
 
 def _names(value: Any) -> tuple[Any, ...]:

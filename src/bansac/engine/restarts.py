@@ -16,7 +16,6 @@ of iterations. A restart from the prior does not depend on the restarts before i
 """
 
 import enum
-import functools
 import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -103,11 +102,6 @@ class History:
     iterations: int = 0
     models_tested: int = 0
 
-    @functools.cached_property
-    def supported(self) -> Bools | None:
-        """The mask of the matches that neighbours support; None if nothing is known of them."""
-        return self.frame.supported()
-
     @property
     def best(self) -> Hypothesis | None:
         """The best hypothesis, None if there is none."""
@@ -193,8 +187,8 @@ def _plan_restart(history: History) -> RestartPlan:
     """
     count, best, is_significant, frame = history.count, history.best, history.is_significant, history.frame
     is_complete = count % (_ROUND if count <= _ROUND or is_significant else 2) == 0
-    members = None if is_complete else history.supported
-    with_prior = count == 0 or not is_complete or history.supported is None
+    members = None if is_complete else history.frame.supported
+    with_prior = count == 0 or not is_complete or history.frame.supported is None
     threshold, windows = frame.threshold, [h for h in history.ranked if h.is_window]
     if best is not None and is_significant:
         if frame.is_estimated:
@@ -221,8 +215,8 @@ def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
     members, most = ~_near(history), min(history.next_length(), _LONGEST // history.frame.problem.max_models)
     least = _least(history, best)
     length = alternative_length(least, int(np.count_nonzero(members)), history.frame.problem.sample_size, most)
-    if length == most and history.supported is not None:
-        members &= history.supported
+    if length == most and history.frame.supported is not None:
+        members &= history.frame.supported
         part = max(int(PART * least), history.frame.problem.sample_size + 1)
         length = alternative_length(part, int(np.count_nonzero(members)), history.frame.problem.sample_size, most)
     threshold = max(history.frame.threshold, best.threshold)

@@ -118,7 +118,7 @@ class Search:
         is_known = not self.frame.is_estimated
         if plan.purpose is Purpose.BEST and best is not None and best.is_significant:
             is_known |= best.threshold == plan.threshold
-        follows = not is_known and plan.members is None and loop.optimizes
+        follows = not is_known and plan.members is None and loop.components.optimization is not None
         for end in (*_EARLY, plan.iterations) if follows else (plan.iterations,):
             stop = loop.run(history.iterations, min(end, plan.iterations), learns=plan.learns)
             is_over = stop != MAX_ITERATIONS or end >= plan.iterations

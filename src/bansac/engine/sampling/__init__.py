@@ -1,9 +1,7 @@
 """Samplers: they draw the minimal samples. ``SAMPLERS`` lists them with their traits.
 
-All samplers have the same signatures (:class:`Sampler`), so ``numbers`` and ``indices`` are flat. A sampler with
-several arrays has a named tuple ``Memory`` of them, and an ``inlined`` function ``views`` that returns it. ``draw``
-begins with ``memory = views(numbers, indices)``. Python functions call ``plain(views)``, which compiles nothing. Only
-``views`` defines the layout of the memory.
+All samplers have the same signatures (:class:`Sampler`), so ``numbers`` and ``indices`` are flat; ``start`` defines
+their layout.
 """
 
 from collections.abc import Callable

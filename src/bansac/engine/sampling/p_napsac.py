@@ -117,13 +117,13 @@ def _draw_neighbours(
 
 
 @inlined
-def views(indices: Ints, n: int) -> tuple[Neighbourhoods, prosac.Memory]:
+def views(indices: Ints, n: int) -> tuple[Neighbourhoods, Ints]:
     """Return the neighbourhoods of N points in ``indices``, and the memory of PROSAC that follows them."""
     layers = len(CELLS)
     cells, end = indices[: 3 * layers * n].reshape(3, layers, n), 3 * (layers + 1) * n
     points = indices[3 * layers * n : end].reshape(3, n)
     neighbourhoods = Neighbourhoods(cells[0], cells[1], cells[2], points[0], points[1], points[2])
-    return neighbourhoods, prosac.views(indices[end:])
+    return neighbourhoods, indices[end:]
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
@@ -138,8 +138,8 @@ def draw(
     """Draw the next sample, of at least two points."""
     limit = progress.subset_limit
     neighbourhoods, memory = views(indices, ranking.size)
-    memory.counts[0] += 1
-    draws = memory.counts[0]
+    memory[0] += 1
+    draws = memory[0]
     known = 0
     largest = sample.size - 1 if sample.size > MAX_NEIGHBOURS else MAX_NEIGHBOURS
     if draws <= LOCAL_DRAWS * ranking.size:
