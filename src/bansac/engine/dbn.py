@@ -119,16 +119,10 @@ def _tabulate(function: Callable[[Floats], Any], n: int) -> Floats:
     return np.clip(values, MIN_PRIOR, 1 - MIN_PRIOR)
 
 
-@kernel
-def write_initial_odds(prior: Floats, odds: Singles) -> tuple[float, bool]:
-    """Write the odds of the clipped prior probabilities; return the largest odds, and whether the priors differ."""
-    largest, differ = 0.0, False
-    for n in range(prior.size):
-        clipped = min(max(prior[n], MIN_PRIOR), 1.0 - MIN_PRIOR)
-        odds[n] = clipped / (1.0 - clipped)
-        largest = max(largest, odds[n])
-        differ |= prior[n] != prior[0]
-    return largest, differ
+def initial_odds(prior: Floats) -> tuple[Singles, bool]:
+    """Return the odds of the clipped prior probabilities, and whether the priors differ."""
+    clipped = prior.clip(MIN_PRIOR, 1.0 - MIN_PRIOR)
+    return (clipped / (1.0 - clipped)).astype(np.float32), bool(np.ptp(prior) > 0.0)
 
 
 def probabilities_from_odds(odds: Singles) -> Floats:

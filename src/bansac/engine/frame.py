@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from bansac.engine.components import NO_FLOATS, NO_INTS, Components, find_components
-from bansac.engine.dbn import tabulate_gamma, write_initial_odds
+from bansac.engine.dbn import initial_odds, tabulate_gamma
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS, Sampler
@@ -82,16 +82,12 @@ class Frame:
         """Return the state before the first iteration, and the components; its threshold is not yet set."""
         problem, options, n = self.problem, self.options, self.data.shape[1]
         sampler = options.sampler_row
-        odds, largest_odds, informed = np.empty(n, np.float32), 1.0, False
-        if self.prior is None:
-            odds.fill(1.0)
-        else:
-            largest_odds, informed = write_initial_odds(self.prior, odds)
+        odds, informed = (np.ones(n, np.float32), False) if self.prior is None else initial_odds(self.prior)
         components = find_components(problem, options, informed=informed)
         memory = components.memory.copy()
         settings, progress = open_records(memory)
         settings["counts"] = self.weights is None and components.counts
-        progress["largest_odds"], progress["subset_limit"] = largest_odds, n
+        progress["largest_odds"], progress["subset_limit"] = odds.max(), n
         numbers, indices = (NO_FLOATS, NO_INTS) if sampler.start is None else sampler.start(self)
         points = self.data.astype(problem.precision, copy=False)  # coordinates beyond float32 are infinite: outliers
 

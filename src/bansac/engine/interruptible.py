@@ -25,7 +25,7 @@ from bansac.engine.model_selection import (
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.state import NOTHING, RUNNING, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
-from bansac.engine.verification import mark_inliers, score_in_full
+from bansac.engine.verification import score_in_full
 from bansac.maths.arrays import Bools, Floats
 
 # The first slice measures the speed of the loop.
@@ -110,7 +110,7 @@ class InterruptibleLoop:
         """Return the mask of the best model so far."""
         is_inlier = np.zeros(self.state.odds.size, np.bool_)
         if self.state.progress["best_inliers"] > 0:
-            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.settings["squared_threshold"])
+            score_in_full(self.packed, self.state.best_model, is_inlier)
         return is_inlier
 
     def _repair(self) -> None:

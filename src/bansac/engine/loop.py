@@ -182,10 +182,7 @@ def _learn(run: Run) -> None:
 
 @inner_kernel
 def update_stop(run: Run, is_inlier: Bools) -> None:
-    """Update the sequential test and the required number of iterations for the best model and its inliers.
-
-    A duplicate of the best hypothesis ends the restart.
-    """
+    """Update the sequential test and the required iterations for the best model; a duplicate ends the restart."""
     progress, settings, sprt = run.progress, run.settings, run.sprt
     n = is_inlier.size
     if sprt.tests > 0 and progress.best_inliers > sprt.epsilon * n:

@@ -236,10 +236,7 @@ class Options(Checked):
         return self.scoring if isinstance(self.scoring, Score) else SCORES[self.scoring]
 
     def stops(self, *, informed: bool) -> tuple[Stop, ...]:
-        """Return the stopping criteria in the order of their checks, the built-in ones first.
-
-        ``informed`` says whether there are scores or priors that are not all equal.
-        """
+        """Return the criteria, the built-in ones first; ``informed``: there are scores or priors, not all equal."""
         names = _names(self.stopping)
         if names == ("sampler",):  # P-BANSAC has "prosac" instead of "sprt"
             last = "prosac" if self.sampler_row.adaptive and informed else self.verification or "ransac"

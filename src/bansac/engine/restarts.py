@@ -207,11 +207,7 @@ def _plan_restart(history: History) -> RestartPlan:
 
 
 def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
-    """Return the plan to search the data that are not near any hypothesis.
-
-    A long search is on those that neighbours support. Solvers with several models a sample are slower, and have fewer
-    samples.
-    """
+    """Return the plan to search the data that are not near any hypothesis; a long search is on supported ones."""
     members, most = ~_near(history), min(history.next_length(), _LONGEST // history.frame.problem.max_models)
     least = _least(history, best)
     length = alternative_length(least, int(np.count_nonzero(members)), history.frame.problem.sample_size, most)
@@ -225,10 +221,7 @@ def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
 
 
 def finer_threshold(best: Hypothesis, first: float, k: int = 1) -> float | None:
-    """Return the k-th threshold at which the structures in a mixture are searched; None if there is none.
-
-    The thresholds are 2, 4, 8, ... first thresholds, and less than half of that of the best hypothesis.
-    """
+    """Return the k-th of 2, 4, 8, ... first thresholds; None if it is not less than half of that of the best one."""
     threshold = first * 2.0**k
     return threshold if threshold < FINER * best.threshold else None
 
@@ -259,10 +252,7 @@ def _near(history: History, first: int = 0) -> Bools:
 
 
 def alternative_length(least: int, others: int, sample_size: int, most: int) -> int:
-    """Return the number of iterations, at most ``most``, to sample ``least`` inliers of an alternative among others.
-
-    Returns 0 if there are too few data.
-    """
+    """Return the number of iterations to sample ``least`` inliers among others, at most ``most``, 0 if too few."""
     if least >= others:
         return 0
     all_inlier = (least / others) ** sample_size

@@ -110,10 +110,7 @@ class Search:
         return loop
 
     def _iterate(self, loop: InterruptibleLoop, plan: RestartPlan) -> tuple[int, bool]:
-        """Run the loop of a restart; return its stop code, and whether its model counts as significant.
-
-        The threshold may change on the way and at the end of a restart on all data.
-        """
+        """Run the loop of a restart; return its stop code, and whether its model counts as significant."""
         history, best = self.history, self.history.best
         is_known = not self.frame.is_estimated
         if plan.purpose is Purpose.BEST and best is not None and best.is_significant:
@@ -169,10 +166,7 @@ class Search:
             self.history.ranked = [hypothesis]
 
     def _follow(self, loop: InterruptibleLoop, is_over: bool) -> bool:
-        """Let the threshold follow the best model of a restart so far; return whether the model is significant.
-
-        If the restart is over, the refinement follows and replaces an optimisation at a smaller threshold.
-        """
+        """Let the threshold follow the best model of a restart so far; return whether the model is significant."""
         if loop.state.progress["best_inliers"] <= self.frame.problem.sample_size:
             return False
         loop.optimize()
@@ -189,10 +183,7 @@ class Search:
         return True
 
     def _move_to_all_data(self, loop: InterruptibleLoop, plan: RestartPlan, stop: int) -> bool:
-        """Optimise the model of a restart on all data, at the threshold of the restart, before its refinement.
-
-        Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
-        """
+        """Optimise the model of a restart on all data; return False if it has too few inliers or is a duplicate."""
         least, best = 1 if plan.members is None else self.frame.problem.sample_size + 1, self.history.best
         if loop.state.progress["best_inliers"] < max(least, int(PART * plan.least)):
             return False
@@ -228,10 +219,7 @@ class Search:
         return new
 
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold.
-
-        A hypothesis of a search window is not significant, and one with a peak within it keeps its threshold.
-        """
+        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold."""
         if not hypothesis.is_significant:
             hypothesis.is_significant = self._test_hypothesis(hypothesis)
             if not hypothesis.is_significant and hypothesis.threshold == self.frame.threshold:
@@ -378,10 +366,7 @@ class Search:
         return factor * significance_over_thresholds(frame.problem, frame.caller_data, smallest, model, threshold)
 
     def _rank(self, new: Hypothesis, old: Hypothesis | None, is_best: bool, is_duplicate: bool) -> None:
-        """Add a hypothesis, as the best one if ``is_best``, instead of the old one of the same structure.
-
-        The first significant one replaces all others.
-        """
+        """Add a hypothesis instead of the old one of its structure; the first significant one replaces all others."""
         ranked = self.history.ranked
         if old is not None:
             new.searched = old.searched

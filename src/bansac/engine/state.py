@@ -133,10 +133,7 @@ def start_records(**constants: Any) -> Bytes:
 
 
 def open_records(memory: Bytes) -> tuple[Any, Any]:
-    """Return the settings and the progress of the records in ``memory``, for Python; they share the memory.
-
-    A view of the whole records takes NumPy three times as long.
-    """
+    """Return the settings and the progress of the records in ``memory``; a view of all takes three times as long."""
     (settings_type, settings_at), (progress_type, progress_at) = _LAYOUT[:2]
     settings = np.ndarray(1, settings_type, memory, settings_at)
     progress = np.ndarray(1, progress_type, memory, progress_at)

@@ -169,10 +169,7 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
 
 @inner_kernel
 def design_test(sprt: Any, progress: Any, history: Floats, solver_cost: float, epsilon: float, delta: float) -> None:
-    """Start a new test for these rates, and append it to the history, which the SPRT stopping criterion reads.
-
-    The rates are clipped off 0 and 1, and the inliers of a bad model are fewer than those of a good one.
-    """
+    """Start a new test for these rates, clipped off 0 and 1, and append it to the history for the SPRT stop."""
     sprt.epsilon = clip_prior(epsilon)
     sprt.delta = clip_prior(min(delta, 0.9 * sprt.epsilon))
     sprt.log_ratio_inlier = math.log(sprt.delta / sprt.epsilon)

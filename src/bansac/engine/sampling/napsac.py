@@ -22,10 +22,7 @@ _RADIUS_SHARE = 0.02
 
 
 def neighbourhood_radius(data: Floats) -> float:
-    """Return the default radius: one fiftieth of the diagonal of the box of the points.
-
-    The box has all channels of ``data`` (channels x N) and their unit. N must be at least 1.
-    """
+    """Return the default radius, a fiftieth of the diagonal of the box of ``data`` (channels x N)."""
     low, high = near_box(data, GRID)
     return _RADIUS_SHARE * math.hypot(*(high - low))
 
