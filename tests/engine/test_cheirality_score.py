@@ -16,8 +16,7 @@ N = 2 * BLOCK + 9
 
 def full_score(state, model):
     mask = np.empty(state.data.shape[1], np.bool_)
-    squared = state.settings["squared_threshold"]
-    return evaluate(pack_run(state), model, mask, squared, -1.0, np.inf, np.int64(0))[0]
+    return evaluate(pack_run(state), model, mask, -1.0, np.inf, np.int64(0))[0]
 
 
 @pytest.mark.parametrize("scoring", SCORES)

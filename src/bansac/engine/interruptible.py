@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from bansac.engine import local_optimization
-from bansac.engine.components import Components
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.frame import Frame
 from bansac.engine.loop import run_iterations
@@ -23,7 +22,7 @@ from bansac.engine.model_selection import (
     score_repaired,
 )
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
-from bansac.engine.state import NOTHING, RUNNING, State, pack_run
+from bansac.engine.state import NOTHING, RUNNING, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import score_in_full
 from bansac.maths.arrays import Bools, Floats
@@ -45,8 +44,6 @@ class InterruptibleLoop:
 
     def __init__(self, frame: Frame, is_time_over: Callable[[], bool], recorder: Recorder | None) -> None:
         self.frame, self._is_time_over, self._recorder = frame, is_time_over, recorder
-        self.state: State
-        self.components: Components
         self.state, self.components = frame.start()
         self.packed, self.threshold, self.target_score = pack_run(self.state), np.nan, np.inf
         self.selection: tuple[Any, ModelSelection | None] = None, None

@@ -117,9 +117,7 @@ def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
                 log_decision = sprt.log_decision
                 candidate.first_block = next_index(run.rng, (n + BLOCK - 1) // BLOCK)
         slot = 1 - candidate.slot
-        score, inliers = evaluate(
-            run, model, run.is_inlier[slot], settings.squared_threshold, to_beat, log_decision, candidate.first_block
-        )
+        score, inliers = evaluate(run, model, run.is_inlier[slot], to_beat, log_decision, candidate.first_block)
         if inliers == Unscored.REJECTED:
             learn_from_rejection(sprt, progress, run.history, settings.solver_cost)
         elif in_full:

@@ -118,8 +118,8 @@ def score_repaired(run: Run) -> None:
     """Replace the iteration's best model by the repaired one in ``run.other_model`` if its score is higher."""
     candidate = run.candidate
     run.progress.models_tested += 1
-    is_inlier, limit = run.is_inlier[1 - candidate.slot], run.settings.squared_threshold
-    score, inliers = evaluate(run, run.other_model, is_inlier, limit, candidate.score, np.inf, candidate.first_block)
+    is_inlier = run.is_inlier[1 - candidate.slot]
+    score, inliers = evaluate(run, run.other_model, is_inlier, candidate.score, np.inf, candidate.first_block)
     if inliers >= 0 and score > candidate.score:
         candidate.score = score
         candidate.inliers = inliers

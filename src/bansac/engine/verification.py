@@ -55,13 +55,7 @@ def classify_block(residuals: Reals, squared_threshold: Any, is_inlier: Bools) -
 
 @inner_kernel
 def evaluate(
-    run: Run,
-    candidate: Floats,
-    is_inlier: Bools,
-    squared_threshold: float,
-    to_beat: float,
-    log_decision: float,
-    first_block: np.int64,
+    run: Run, candidate: Floats, is_inlier: Bools, to_beat: float, log_decision: float, first_block: np.int64
 ) -> tuple[float, np.int64]:
     """Score the model ``candidate`` and mark its inliers in ``is_inlier``; return the score and their number.
 
@@ -74,7 +68,7 @@ def evaluate(
     n = points.shape[1]
     remaining = run.settings.total_weight
     copy(candidate, model)
-    limit = residuals.dtype.type(squared_threshold)
+    limit = residuals.dtype.type(run.settings.squared_threshold)
     blocks = (n + BLOCK - 1) // BLOCK
     score = 0.0
     inliers = np.int64(0)
@@ -134,7 +128,7 @@ def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats,
 @kernel
 def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
     """Return the score of a model over all points, and mark its inliers."""
-    score, _ = evaluate(run, candidate, is_inlier, run.settings.squared_threshold, -1.0, np.inf, np.int64(0))
+    score, _ = evaluate(run, candidate, is_inlier, -1.0, np.inf, np.int64(0))
     return score
 
 

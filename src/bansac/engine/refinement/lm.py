@@ -134,7 +134,7 @@ def move_best_model(
         )
         if widest == scale:
             break
-    score, inliers = evaluate(run, model, is_inlier, squared_threshold, -1.0, np.inf, first)
+    score, inliers = evaluate(run, model, is_inlier, -1.0, np.inf, first)
     if not score >= (1.0 - tolerance) * progress.best_score:
         return False
     copy(model, run.best_model)

@@ -153,9 +153,9 @@ def _residuals(run: Run, models: Reals) -> float:
 
 @kernel
 def _evaluate(run: Run, models: Floats) -> float:
-    is_inlier, limit, first, total = run.is_inlier[0], run.settings.squared_threshold, run.candidate.first_block, 0.0
+    is_inlier, first, total = run.is_inlier[0], run.candidate.first_block, 0.0
     for row in range(models.shape[0]):
-        score, _ = evaluate(run, models[row], is_inlier, limit, -1.0, np.inf, first)
+        score, _ = evaluate(run, models[row], is_inlier, -1.0, np.inf, first)
         total += score
     return total
 
