@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import bansac
-from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
+from bansac.engine.dbn import gamma_1, initial_odds, pack_cpt, probabilities_from_odds, update_first_order
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import Matches, load_demo
 from bansac.plotting import plot_matches
@@ -166,8 +166,7 @@ def draw_update() -> Figure:
     for ax, vote in ((left, True), (right, False)):
         ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1)
         for ratio, style in zip(RATIOS, (":", "--", "-"), strict=True):
-            odds = np.empty(len(before), np.float32)
-            write_initial_odds(before, odds)
+            odds, _ = initial_odds(before)
             votes = np.full(len(before), vote)
             gamma = float(gamma_1(np.array(ratio)))
             update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt("default", 1), 0, np.empty(0))

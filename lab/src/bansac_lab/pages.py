@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.option_fields import type_in_words
+from bansac.engine.option_fields import documentation
 from bansac.engine.option_groups import Network, Restarts
 from bansac.engine.options import Options
 from bansac_lab.known_scenes import FUNCTIONS, known_scene
@@ -112,12 +112,13 @@ MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTAL
 def options() -> str:
     """Return the tables of the options, one a group, from the fields of ``Options``."""
     groups: dict[str, list[list[str]]] = {}
+    texts = documentation(Options) | documentation(Network) | documentation(Restarts)
     for field in (field for kind in (Options, Network, Restarts) for field in dataclasses.fields(kind)):
         is_group = dataclasses.is_dataclass(field.default)
         value = f"{type(field.default).__name__}()" if is_group else repr(field.default)
-        default, text = f"`{value}`".replace("'", '"'), field.metadata["help"]
-        row = [f"`{field.name}`", default, type_in_words(field), text]
-        groups.setdefault(field.metadata["group"], []).append([cell.replace("``", "`") for cell in row])
+        default, (words, text) = f"`{value}`".replace("'", '"'), texts[field.name]
+        row = [f"`{field.name}`", default, words, text]
+        groups.setdefault(field.metadata["heading"], []).append([cell.replace("``", "`") for cell in row])
     head = ["option", "default", "values", "what it is"]
     tables = {group: to_markdown(plain_table(head, rows)) for group, rows in groups.items()}
     return "\n\n".join(f"{group.capitalize()}:\n\n{table}" for group, table in tables.items())

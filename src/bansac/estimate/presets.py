@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from bansac.engine.components import check_abilities
 from bansac.engine.option_groups import Network, Restarts
-from bansac.engine.options import Degeneracy, LocalOptimization, Verification, Weighting
+from bansac.engine.options import Degeneracy, LocalOptimization, RefinerName, Verification, Weighting
 from bansac.engine.options import Options as Options
 from bansac.engine.options import check_names as check_names
-from bansac.engine.refinement import Refiner, RefinerName
 from bansac.engine.sampling import Sampler, SamplerName
 from bansac.engine.scoring import Score, ScoreName
 from bansac.engine.stopping import Stop, StopName
@@ -42,7 +41,7 @@ class Settings(TypedDict, total=False):
     verification: Verification | None
     local_optimization: LocalOptimization | None
     degeneracy: Degeneracy | None
-    refinement: RefinerName | Refiner | None
+    refinement: RefinerName | None
     seed: int | None
     trace: bool
 
