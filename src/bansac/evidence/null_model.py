@@ -22,9 +22,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, kernel
 from bansac.evidence.common_motion import fit_motion
-from bansac.evidence.duplicate_points import SAME_POINT, hash_cell
+from bansac.evidence.duplicate_points import SAME_POINT
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.maths.rng import seed_rng, shuffle
@@ -69,28 +68,25 @@ class NullModel:
         Points with a neighbour agree by chance more often. Both kinds are mixed by their shares.
         """
         share = self.near.size / self.n
-        first, following = np.full(distance.size, self.resolution), np.zeros(distance.size)
-        _raise_to_share(self.far, distance, 1.0, self.decay, first)
-        _raise_to_share(self.moved, distance, 1.0, self.decay, first)
-        _raise_to_share(self.near, distance, share, self.decay, following)
+        far, moved = (_share(residuals, distance, 1.0, self.decay) for residuals in (self.far, self.moved))
+        first = np.maximum(np.maximum(far, moved), self.resolution)
+        following = _share(self.near, distance, share, self.decay)
         return np.asarray((1.0 - share) * first + share * np.maximum(first, following))
 
 
-@kernel
-def _raise_to_share(residuals: Floats, distances: Floats, extra: float, decay: int, probabilities: Floats) -> None:
-    """Raise each probability to the share of ``residuals`` within its distance; both are in ascending order.
+def _share(residuals: Floats, distances: Floats, extra: float, decay: int) -> Floats:
+    """Return the share of ``residuals``, in ascending order, within each distance; 0 without residuals.
 
     ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual the
-    share falls with the power ``decay``, down to that within a thousandth. Without residuals nothing changes.
+    share falls with the power ``decay``, down to that within a thousandth.
     """
-    count = 0
-    for k in range(distances.size if residuals.size > 0 else 0):
-        while count < residuals.size and residuals[count] <= distances[k]:
-            count += 1
-        share = (count + extra) / (residuals.size + extra)
-        if count == 0:
-            share *= min(max(distances[k] / residuals[0], 1e-3), 1.0) ** decay
-        probabilities[k] = max(probabilities[k], share)
+    if residuals.size == 0:
+        return np.zeros(distances.size)
+    counts = np.searchsorted(residuals, distances, side="right")
+    shares = (counts + extra) / (residuals.size + extra)
+    below = counts == 0
+    shares[below] *= np.clip(distances[below] / residuals[0], 1e-3, 1.0) ** decay
+    return np.asarray(shares)
 
 
 def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
@@ -142,50 +138,20 @@ def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
 
 
 def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints, Ints]:
-    """Return pairs of neighbours: of points or matches in one cell that share no point, the earlier and the later."""
-    n, cells, order = data.shape[1], _cells(problem, data, threshold), _random_order(data)
-    point_of = np.full(problem.channels, -1)
-    for k, point in enumerate(problem.traits.points):
-        point_of[list(point)] = k
-    first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(4 << n.bit_length(), -1)
-    shuffled = np.take(data, order, axis=1)
-    count = _pair_neighbours(shuffled, cells[order], point_of, SAME_POINT * threshold, table, first, second)
-    return order[first[:count]], order[second[:count]]
+    """Return pairs of neighbours: of points or matches in one cell that share no point, the earlier and the later.
 
-
-@kernel
-def _pair_neighbours(
-    data: Floats, cells: Floats, point_of: Ints, same: float, table: Ints, first: Ints, second: Ints
-) -> int:
-    """Pair each point or match with the next one in its cell if they share no point; return the number of pairs.
-
-    ``point_of`` holds the point that each channel belongs to. ``table`` is a hash table filled with -1; its length is a
-    power of two, more than 2 N.
+    In a random order, each one is paired with the next one in its cell.
     """
-    last, count = table.size - 1, 0
-    for j in range(cells.size):
-        place = hash_cell(np.int64(0), cells[j]) & last
-        while table[place] >= 0 and cells[table[place]] != cells[j]:
-            place = (place + 1) & last
-        i = table[place]
-        table[place] = j
-        if i >= 0 and _are_apart(data, i, j, point_of, same):
-            first[count], second[count] = i, j
-            count += 1
-    return count
-
-
-@inlined
-def _are_apart(data: Floats, i: np.int64, j: int, point_of: Ints, same: float) -> bool:
-    """Return whether two points or matches share no point."""
-    apart = True
-    for point in range(point_of.size):
-        largest = -1.0
-        for c in range(point_of.size):
-            if point_of[c] == point:
-                largest = max(largest, abs(data[c, i] - data[c, j]))
-        apart &= largest < 0.0 or largest > same
-    return apart
+    cells, order = _cells(problem, data, threshold), _random_order(data)
+    by_cell = np.argsort(cells[order], kind="stable")
+    ordered = order[by_cell]
+    is_pair = cells[ordered[1:]] == cells[ordered[:-1]]
+    for point in problem.traits.points:
+        x = data[list(point)][:, ordered]
+        is_pair &= np.abs(np.diff(x, axis=1)).max(axis=0) > SAME_POINT * threshold
+    pairs = np.flatnonzero(is_pair)
+    pairs = pairs[np.argsort(by_cell[pairs + 1])]
+    return ordered[pairs], ordered[pairs + 1]
 
 
 def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
