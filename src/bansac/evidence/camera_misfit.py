@@ -83,4 +83,4 @@ def _derive_essential(problem: Problem, points: Floats, model: Floats) -> Floats
     tangents = np.zeros((8, 10))
     tangents[:5, :9] = problem.tangent_basis(E)
     tangents[5, 2:9:3], tangents[6, 6:9], tangents[7, 9] = E[2::3], E[6:], 1.0
-    return tangents @ np.concatenate([derivatives, errors[:, None]], axis=1)
+    return np.asarray(tangents @ np.concatenate([derivatives, errors[:, None]], axis=1))
