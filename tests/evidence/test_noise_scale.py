@@ -52,7 +52,7 @@ def model_error(kind, result, scene, seed):
     F = result.model if kind == "F" else K_inverse.T @ result.model @ K_inverse
     squared = np.empty(len(clean.x1))
     data = np.ascontiguousarray(np.column_stack([clean.x1, clean.x2]).T)
-    FUNDAMENTAL.float64_residuals(data, np.array(F).ravel(), 0, squared.size, squared)
+    FUNDAMENTAL.compiled("residuals")(data, np.array(F).ravel(), 0, squared.size, squared)
     return float(np.sqrt(squared[clean.inliers]).mean())
 
 

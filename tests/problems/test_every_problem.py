@@ -129,7 +129,7 @@ def test_the_residuals_are_the_literal_ones(name, dtype, seed):
     rng = np.random.default_rng(seed)
     problem, model, squared = PROBLEMS[name], random_model(name, rng), np.full(20, -1.0, dtype)
     data = rng.uniform(-1, 1, (problem.channels, 20)) * (10 if "pose" in name else 1)
-    residuals = problem.float64_residuals if dtype == "float64" else compile_residuals(problem.residuals)
+    residuals = problem.compiled("residuals") if dtype == "float64" else compile_residuals(problem.residuals)
     residuals(data.astype(dtype), model.astype(dtype), 5, 20, squared)
     assert (squared[15:] == -1.0).all()
     expected = (LITERAL[name](model, data[:, 5:]).reshape(15, -1) ** 2).sum(axis=1)
@@ -178,7 +178,7 @@ def test_the_squares_of_the_residuals_are_those_of_the_loop(name, seed):
     problem = PROBLEMS[name]
     data, model = rng.uniform(-0.5, 0.5, (problem.channels, 20)), random_model(name, rng)
     squared = np.empty(15)
-    problem.float64_residuals(data, model, 5, 20, squared)
+    problem.compiled("residuals")(data, model, 5, 20, squared)
     residuals, _ = linearize(problem, data, model, start=5)
     assert (residuals**2).sum(axis=0) == pytest.approx(squared, rel=1e-9, abs=1e-12)
 

@@ -31,7 +31,7 @@ def test_an_evaluation_is_that_of_the_run():
     run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, 200)
     model = run.best_model[None].copy()
     residuals = np.empty(300)
-    PROBLEMS["H"].float64_residuals(run.data, model[0], 0, 300, residuals)
+    PROBLEMS["H"].compiled("residuals")(run.data, model[0], 0, 300, residuals)
     inside = residuals <= (frame.threshold * frame.scale) ** 2
     assert 100 < inside.sum() < 200
     assert kernels._evaluate(packed, np.repeat(model, 3, axis=0)) == 3 * inside.sum()

@@ -39,7 +39,7 @@ def _check_fields(problem: Any) -> None:
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
     sizes = ("channels", "sample_size", "max_models", "residual_size")
-    for field in (*sizes, "default_max_iterations", "default_agreement"):
+    for field in (*sizes, "default_max_iterations"):
         as_integer(field, getattr(problem, field), 1)
     as_integer("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
@@ -70,8 +70,7 @@ def _check_fields(problem: Any) -> None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
     if problem.normalise is not None and problem.denormalise is None:
         raise ValueError("normalise needs denormalise, which is None: models would stay in its frame")
-    if problem.parameters is not None:
-        as_integer("parameters", problem.parameters, 1)
+    as_integer("parameters", 1 if problem.parameters is None else problem.parameters, 1)
     if (problem.tangent is None) != (problem.parameters is None):
         raise ValueError("tangent and parameters belong together: give both or neither")
 
@@ -162,8 +161,6 @@ class Problem:
         the unit is pixels, but the extent of the second points is not one of an image, it is scaled to the extent.
     default_max_iterations : int
         Default of the largest number of samples.
-    default_agreement : int
-        Default number of restarts that confirm a model.
     default_local_optimization : str, optional
         Meaning of ``local_optimization="default"`` for this problem, see :class:`bansac.Options`. It applies if the
         problem has ``fit``, or for ``"lm"`` if it has ``linearize``.
@@ -225,7 +222,6 @@ class Problem:
     significance_form: Callable[..., Any] | None = None
     default_threshold: float | None = None
     default_max_iterations: int = 3000
-    default_agreement: int = 2
     default_local_optimization: str | None = "inner+iterative"
     default_weighting: str | None = None
     majority_agrees: bool = True
@@ -244,32 +240,32 @@ class Problem:
         """Return the fields for copies and pickles, without compiled functions."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
+    @functools.cached_property
+    def _compiled(self) -> dict[Any, Any]:
+        """The compiled functions by their Python functions and signatures."""
+        return {}
+
+    def compiled(self, name: str, precision: str = "float64", *, default: bool = False) -> Any:
+        """Return a function, or its default, compiled for a number type of the residuals; None if there is neither."""
+        role = CONTRACT[name]
+        function = (None if default else getattr(self, name)) or role.default
+        if function is None or role.signature is None:
+            return None
+        key = function, role.signature(REALS[precision])
+        if key not in self._compiled:
+            self._compiled[key] = self._compile(role, *key)
+        return self._compiled[key]
+
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""
-        functions = {role.name: getattr(self, role.name) or role.default for role in IN_LOOP}
-        if not degeneracy:
-            functions["is_degenerate"] = CONTRACT["is_degenerate"].default
-        return {role.name: self._compile(role, functions[role.name], self.precision) for role in IN_LOOP}
+        left_out = () if degeneracy else ("is_degenerate",)
+        names = [role.name for role in IN_LOOP]
+        return {name: self.compiled(name, self.precision, default=name in left_out) for name in names}
 
-    @functools.cached_property
-    def repair(self) -> Any:
-        """The compiled ``repair_degenerate``; None if it is not defined."""
-        return self._compile_optional("repair_degenerate")
-
-    @functools.cached_property
-    def compiled_score_in_front(self) -> Any:
-        """The compiled ``score_in_front``; None if it is not defined."""
-        return self._compile_optional("score_in_front")
-
-    def _compile_optional(self, name: str) -> Any:
-        """Return a compiled function; None if the problem does not define it."""
-        function = getattr(self, name)
-        return None if function is None else self._compile(CONTRACT[name], function)
-
-    @functools.cached_property
+    @property
     def manifold(self) -> tuple[Any, ...]:
         """The compiled ``linearize``, ``tangent`` and ``project``; the problem must define ``linearize``."""
-        return tuple(self._compile(role, getattr(self, role.name) or role.default) for role in MANIFOLD)
+        return tuple(self.compiled(role.name) for role in MANIFOLD)
 
     def linearized(self, data: Floats, model: Floats) -> tuple[Floats, Floats]:
         """Return signed residuals (c, N) of a flat model of m numbers, and their derivatives (c, m, N) by them."""
@@ -304,11 +300,6 @@ class Problem:
             self.canonical(model)
         return model
 
-    @functools.cached_property
-    def float64_residuals(self) -> Any:
-        """The residuals compiled for float64, for the result in the caller's coordinates."""
-        return self._compile(CONTRACT["residuals"], self.residuals)
-
     def distances(self, data: Floats, model: Floats, unit: float = 1.0) -> Floats:
         """Return the residual distances (N) of data (channels x N) times ``unit``; inf where one is undefined."""
         distances = np.empty(data.shape[1])
@@ -317,21 +308,18 @@ class Problem:
 
     @functools.cached_property
     def float64(self) -> Any:
-        """A struct for kernels with ``float64_residuals`` as the field ``residuals``."""
-        return _FLOAT64.pack((self.float64_residuals,), function_types([CONTRACT["residuals"]]))
+        """A struct for kernels with the residuals for float64 as the field ``residuals``."""
+        return _FLOAT64.pack((self.compiled("residuals"),), function_types([CONTRACT["residuals"]]))
 
     @functools.cached_property
     def of_samples(self) -> Any:
         """A struct for kernels with the functions ``solve``, ``is_valid`` and ``residuals`` for float64."""
-        functions = [self._compile(role, getattr(self, role.name) or role.default) for role in _SAMPLE_ROLES]
-        return _OF_SAMPLES.pack(functions, function_types(_SAMPLE_ROLES))
+        return _OF_SAMPLES.pack([self.compiled(role.name) for role in _SAMPLE_ROLES], function_types(_SAMPLE_ROLES))
 
-    def _compile(self, role: Function, function: Any, precision: str = "float64") -> Any:
-        """Compile one of the functions, ``residuals`` for a number type; error messages name it."""
+    def _compile(self, role: Function, function: Any, signature: Any) -> Any:
+        """Compile one of the functions; error messages name it."""
         if config.DISABLE_JIT:
             return getattr(function, "py_func", function)
-        assert role.signature is not None
-        signature = role.signature(REALS[precision])
         try:
             kernel = compile_kernel(
                 function, signature, fast=role.fast, inner=role.in_loop and not role.fast, lean=True
