@@ -29,7 +29,6 @@ from bansac.evidence.significance import (
     Judgement,
     MeasuredModel,
     Reason,
-    count_missing,
     first_of_inliers,
     judge,
     significance_form,
@@ -56,6 +55,9 @@ _STATIC = "; {} inliers do not move and others do, as with a logo or a date stam
 _MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
 _CAMERA = "; other focal lengths or lens distortion fit better: correct the camera, or see Camera.unknown_focal"
 _FOCAL = "; a focal length of about {:.4g} instead of {:.4g} fits better: correct it, or see Camera.unknown_focal"
+
+# So many data cannot verify a model if some of them are outliers.
+_FEW = 20
 
 # The message names a focal length that differs by more than this share.
 _OTHER_FOCAL = 0.05
@@ -184,9 +186,7 @@ def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: Mea
     """Return a text on a support that chance explains, with the number of inliers that share no point with others."""
     text, count = ", no more than chance gives", measured.num_inliers
     if distinct == count:
-        missing = count_missing(problem, data, measured)
-        are = "inliers are" if missing > 1 else "inlier is"
-        return f"{text}: at least {missing} more {are} needed" if missing > 0 else text
+        return f"{text}: few data cannot verify it" if measured.inliers.size <= _FEW else text
     if distinct > 0.5 * count:
         return f" ({distinct} without a common point){text}"
     reason = "or the threshold is large compared with their distances"

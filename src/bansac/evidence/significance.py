@@ -45,9 +45,6 @@ _SELDOM, _RARE = 3e-3, 7e-4
 # nothing, and neither do they if that of a match with the displacement of another one is as large.
 _USELESS = 0.5
 
-# Of at most _FEW data, the number of further inliers that a success needs at least is told, up to _MOST_MISSING.
-_FEW, _MOST_MISSING = 20, 10
-
 
 class Reason(enum.Enum):
     """The result of the test of a model: it is significant, or the reason why it is not.
@@ -291,28 +288,6 @@ def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
     null_model = add_neighbours(measure_far(problem, data, form.model), problem, data, form.model, threshold)
     chance = float(null_model.probability(np.array([threshold]))[0])
     return Judgement(Reason.LARGE_THRESHOLD, extent=extent, chance=chance) if chance >= _USELESS else None
-
-
-def count_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> int:
-    """Return the number of further inliers that few data need at least; 0 if there are many data or it is not known.
-
-    These have the largest residual of the inliers. A model of few data fits them better than others, so that more may
-    be needed. The search, which tests many models, has no use for this number.
-    """
-    n, count = data.shape[1], measured.num_inliers
-    if not 2 <= n <= _FEW or 2 * count < n:
-        return 0
-    problem, data, model = significance_form(problem, data, measured.model)
-    m = problem.sample_size
-    if count < m:
-        return 0
-    exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), EXACT * measured.threshold)
-    alpha = measure_far(problem, data, model).probability(exactness)
-    for more in range(1, _MOST_MISSING + 1):
-        extended = np.append(alpha, np.full(more, alpha[-1]))
-        if log_nfa(extended, n + more, m, problem.max_models) < SIGNIFICANT:
-            return more
-    return 0
 
 
 def first_of_inliers(measured: MeasuredModel, problem: Problem, data: Floats, threshold: float) -> Ints:

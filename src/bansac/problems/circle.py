@@ -179,10 +179,9 @@ def _geometric_step(data: Floats, weights: Floats, cx: float, cy: float) -> tupl
 
 
 def denormalise(model: Floats, transform: Floats) -> None:
-    """Undo ``normalise``: p -> p / scale + centroid."""
-    model[0] = model[0] / transform[0] + transform[1]
-    model[1] = model[1] / transform[0] + transform[2]
-    model[2] /= transform[0]
+    """Undo ``normalise`` for a centre and a radius: p -> p / scale + centroid."""
+    model /= transform[0]
+    model[:-1] += transform[1 : model.size]
 
 
 CIRCLE = Problem(

@@ -19,7 +19,7 @@ from bansac.compiled.jit import compile_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.maths.normalisation import apply_inverse, normalise
-from bansac.maths.validate import as_integer
+from bansac.maths.validate import as_integer, check_choice
 from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Function, function_types
 from bansac.problems.traits import Traits
 
@@ -52,15 +52,10 @@ def _check_fields(problem: Any) -> None:
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not optional and not (number and 0.0 < value < np.inf):
             raise ValueError(f"{field} must be a number > 0, got {value!r}")
-    for field, allowed in (
-        ("precision", tuple(REALS)),
-        ("default_local_optimization", (*LOCAL_OPTIMIZATIONS, None)),
-        ("default_weighting", (*WEIGHTINGS, None)),
-        ("majority_agrees", (True, False)),
-    ):
-        if getattr(problem, field) not in allowed:
-            names = " or ".join(map(repr, allowed))
-            raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
+    check_choice("precision", problem.precision, tuple(REALS))
+    check_choice("default_local_optimization", problem.default_local_optimization, (*LOCAL_OPTIMIZATIONS, None))
+    check_choice("default_weighting", problem.default_weighting, (*WEIGHTINGS, None))
+    check_choice("majority_agrees", problem.majority_agrees, (True, False))
     problem.traits.check(problem.channels)
     for role in CONTRACT.values():
         function = getattr(problem, role.name)
@@ -249,7 +244,7 @@ class Problem:
         """Return a function, or its default, compiled for a number type of the residuals; None if there is neither."""
         role = CONTRACT[name]
         function = (None if default else getattr(self, name)) or role.default
-        if function is None or role.signature is None:
+        if function is None:
             return None
         key = function, role.signature(REALS[precision])
         if key not in self._compiled:

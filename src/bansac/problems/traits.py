@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.validate import as_integer
+from bansac.maths.validate import as_integer, check_choice
 
 UNITS = ("data", "pixels", "normalised")
 
@@ -72,10 +72,8 @@ class Traits:
     def check(self, channels: int) -> None:
         """Raise a ValueError that names the first wrong trait of data with this number of channels."""
         as_integer("codimension", self.codimension, 1)
-        for name, allowed in (("unit", UNITS), ("flat", ("", "line", "plane"))):
-            if getattr(self, name) not in allowed:
-                names = " or ".join(map(repr, allowed))
-                raise ValueError(f"{name} must be {names}, got {getattr(self, name)!r}")
+        check_choice("unit", self.unit, UNITS)
+        check_choice("flat", self.flat, ("", "line", "plane"))
         of_points, of_directions = _listed("points", self.points), _listed("directions", self.directions)
         listed = of_points + of_directions
         if listed and sorted(listed) != list(range(channels)):

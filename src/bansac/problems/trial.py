@@ -13,7 +13,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
-from numba import float64, types
+from numba import types
 
 from bansac.compiled.jit import is_ours
 from bansac.maths.arrays import Floats, Ints, Reals
@@ -104,8 +104,8 @@ def _call(problem: Problem, interpreted: dict[Any, FunctionType], name: str, **v
             reason = f"reads or writes outside an array: {error}{_place(error)}{_shapes(arrays)}"
             _refuse(problem, name, reason, error)
         return None
-    wanted = types.none if role.signature is None else role.signature(float64).return_type
-    if wanted != types.none and not isinstance(value, int | float | np.number | np.bool_):
+    wanted = role.returns
+    if wanted not in (None, types.void) and not isinstance(value, int | float | np.number | np.bool_):
         _refuse(problem, name, f"returns {value!r}, not a value of type {wanted}")
     for key in _FILLED.get(name, ()):
         for place in np.argwhere(arrays[key] == _UNTOUCHED)[:1].tolist():
