@@ -75,7 +75,8 @@ class Problem:
     """A geometric model that can be estimated from data with outliers.
 
     The functions are plain Python that Numba can compile. The data are a float64 array of shape ``(channels, N)``:
-    ``data[0]`` holds the first coordinate of every point. Models are flat float64 arrays.
+    ``data[0]`` holds the first coordinate of every point. Models are flat float64 arrays. The guide on problems of your
+    own has an example, and more on the optional parts.
 
     Parameters
     ----------
@@ -96,29 +97,24 @@ class Problem:
         compiler vectorise the loop.
     fit : callable, optional
         ``fit(data, weights, model, scratch) -> bool``: write the weighted least-squares fit to all points with non-zero
-        weight into ``model``. Return False if the points do not determine a model. Without ``fit`` there is no
-        least-squares refinement.
+        weight into ``model``. Return False if the points do not determine a model.
     is_valid : callable, optional
         ``is_valid(data, model, sample) -> bool``: check a model cheaply before it is scored.
     is_degenerate : callable, optional
         ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``: return True if the sample does not
-        determine ``model``. Degenerate samples do not change the probabilities. With ``repair_degenerate`` and a local
-        optimisation, samples are tested only if ``degeneracy`` is given. ``scratch`` has ``4 N + 128`` float64.
+        determine ``model``. ``scratch`` has ``4 N + 128`` float64.
     repair_degenerate : callable, optional
-        ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: replace ``model`` by one
-        with more support; return False if there is none. It is called for a degenerate sample that gave a new best
-        model. ``rng`` is the state of the random number generator of the run. ``repair_degenerate`` needs
-        ``is_degenerate``.
+        ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: replace the ``model`` of a
+        degenerate sample by one with more support; return False if there is none. ``rng`` is the state of the random
+        number generator of the run.
     score_in_front : callable, optional
         ``score_in_front(data, model, scores, squared_threshold) -> float``: return the cheirality score, the sum of
-        ``scores`` over the points in front of the cameras, or too far to tell. ``scores`` holds the contribution of
-        every point to the score. The cheirality score decides between the best models.
+        ``scores``, one for each point, over the points in front of the cameras, or too far to tell.
     linearize : callable, optional
-        ``linearize(data, model, start, stop, residuals, jacobian)``: linearise the residuals for the
-        Levenberg-Marquardt method. Write the signed residuals, not squared, of the points ``start`` to ``stop - 1``
-        into ``residuals[k, 0]`` to ``residuals[k, stop - start - 1]`` for every component ``k``. Write their
-        derivatives with respect to ``model[j]`` into the row ``k * model_size + j`` of ``jacobian``. Without
-        ``linearize`` there is no Levenberg-Marquardt refinement.
+        ``linearize(data, model, start, stop, residuals, jacobian)``: write the signed residuals, not squared, of the
+        points ``start`` to ``stop - 1`` into ``residuals[k, 0]`` to ``residuals[k, stop - start - 1]`` for every
+        component ``k``. Write their derivatives with respect to ``model[j]`` into the row ``k * model_size + j`` of
+        ``jacobian``. Without ``linearize`` there is no Levenberg-Marquardt refinement.
     tangent : callable, optional
         ``tangent(model, basis)``: write a basis of the tangent space at ``model``, ``parameters`` rows of
         ``model_size`` numbers. Without it all numbers of a model are free.
@@ -137,15 +133,11 @@ class Problem:
         Time of ``solve`` divided by the time of one residual, for the design of the sequential test (SPRT).
     precision : {"float64", "float32"}
         Number type in which the loop evaluates ``residuals``.
-    normalise : callable, optional
+    normalise, denormalise, normalise_model : callable, optional
         ``normalise(data, transform)``: transform ``data`` to a well-conditioned frame in place. Write the
         transformation into ``transform`` (``1 + 2 * channels`` float64). ``transform[0]`` is the factor by which
-        residual distances change. It needs ``denormalise``.
-    denormalise : callable, optional
-        ``denormalise(model, transform)``: transform ``model`` back to the caller's coordinates in place.
-    normalise_model : callable, optional
-        ``normalise_model(model, transform)``: transform ``model`` of the caller to the frame of ``normalise`` in place,
-        the inverse of ``denormalise``. A problem with its own ``normalise`` needs it for ``initial_model``.
+        residual distances change. ``denormalise(model, transform)`` transforms a model back to the caller's
+        coordinates, ``normalise_model(model, transform)`` one of the caller to the frame, for ``initial_model``.
     canonical : callable, optional
         ``canonical(model)``: fix the free scale and sign of a model in place.
     significance_form : callable, optional
@@ -154,13 +146,9 @@ class Problem:
     default_threshold : float, optional
         First threshold of the estimate if the caller gives none. By default it is a share of the extent of the data. If
         the unit is pixels, but the extent of the second points is not one of an image, it is scaled to the extent.
-    default_max_iterations : int
-        Default of the largest number of samples.
-    default_local_optimization : str, optional
-        Meaning of ``local_optimization="default"`` for this problem, see :class:`bansac.Options`. It applies if the
-        problem has ``fit``, or for ``"lm"`` if it has ``linearize``.
-    default_weighting : str, optional
-        Meaning of ``weighting="default"`` for this problem, see :class:`bansac.Options`.
+    default_max_iterations, default_local_optimization, default_weighting : optional
+        Meaning of ``max_iterations=None``, ``local_optimization="default"`` and ``weighting="default"`` for this
+        problem, see :class:`bansac.Options`. The local optimisation needs ``fit``, or for ``"lm"`` ``linearize``.
     majority_agrees : bool
         Whether half of the agreeing restarts are enough if most points are inliers. False if different models may have
         nearly the same inliers. Restarts then agree only if their scores are nearly the same, too.
