@@ -14,13 +14,16 @@ UNITS = ("data", "pixels", "normalised")
 
 
 class Limit(NamedTuple):
-    """A simpler model with one parameter less, which a model approaches: a line that of a large circle.
+    """A simpler model, which a model approaches: a line that of a large circle.
 
-    ``distances(data, members)`` fits it to the members and returns the distances of all data.
+    ``distances(data, members)`` fits it to the members and returns the distances of all data. It has ``fewer``
+    parameters less, and all of the model's ``sides`` are near it: the two sides of a thin ellipse.
     """
 
     name: str
     distances: Callable[[Floats, Bools], Floats]
+    fewer: int = 1
+    sides: int = 1
 
 
 @dataclass(frozen=True)
