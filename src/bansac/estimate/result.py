@@ -204,7 +204,7 @@ class Result(_Pair[Model]):
         space, the run has no success. With "undetermined_focal" the inliers do not determine an unknown focal length,
         because the optical axes meet or the motion is small; this is also the configuration of an absolute pose whose
         3D points do not determine it. With "undetermined_curvature" a simpler curve fits the points of a circle, an
-        ellipse or a polynomial as well: a line, a parabola or a lower degree. The plane of a homography is "planar".
+        ellipse or a polynomial as well: a line or a lower degree. The plane of a homography is "planar".
         None without a model and for other models.
     rival : Rival or None
         A second model that many points support, and that chance does not explain.

@@ -294,7 +294,6 @@ def _count_within(residuals: Floats, squares: Floats, hits: Ints) -> None:
         hits[k] += hits[k - 1]
 
 
-@kernel
 def _log_sum_of_tails(hits: Ints, volumes: Floats, rearranged: int, needed: Ints, n: int, samples: int) -> float:
     """Return the smallest log of sum_j P(Bin(n, alpha_j) >= needed) over the distances.
 
@@ -302,19 +301,12 @@ def _log_sum_of_tails(hits: Ints, volumes: Floats, rearranged: int, needed: Ints
     below 1, replaces one of them. It is at least that at the last distance times the volume within a distance, which is
     in ``volumes``. Without a model nothing is known: inf.
     """
-    smallest, models, last = np.inf, hits.shape[0], hits.shape[1] - 1
-    counts, means = np.empty(rearranged + 1, np.int64), np.zeros(hits.shape[1])
-    for k in range(means.size):
-        for j in range(models):
-            means[k] += hits[j, k] / models
-    for k in range(needed.size if models > 0 else 0):
-        mean, total = max(min(means[k], 1.0), (min(means[last], 1.0) + 0.5 / samples) * volumes[k]), 0.0
-        counts[:] = 0
-        for j in range(models):
-            counts[hits[j, k]] += 1
-        for h in range(counts.size):
-            if counts[h] > 0:
-                alpha = min((max(h - 1.0, 0.0) + mean) / (rearranged + 1.0), 1.0)
-                total += counts[h] * binomial_tail(needed[k], n, alpha)
-        smallest = min(smallest, math.log(max(total, 1e-300)))
-    return smallest
+    if len(hits) == 0:
+        return math.inf
+    means, totals = np.minimum(hits.mean(axis=0), 1.0), []
+    means = np.maximum(means, (means[-1] + 0.5 / samples) * volumes)
+    for column, mean, need in zip(hits.T, means, needed.tolist(), strict=False):
+        values, counts = np.unique(column, return_counts=True)
+        alphas = np.minimum((np.maximum(values - 1.0, 0.0) + mean) / (rearranged + 1.0), 1.0)
+        totals.append(counts @ [binomial_tail(need, n, alpha) for alpha in alphas.tolist()])
+    return math.log(max(min(totals), 1e-300))
