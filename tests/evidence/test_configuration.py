@@ -12,7 +12,6 @@ from bansac.evidence.configuration import (
     configuration_message,
     find_configuration,
     matches_of_plane,
-    plane_distances,
     rate_by_noise,
 )
 from bansac.geometry import apply_transform, normalise_points
@@ -21,7 +20,6 @@ from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 from bansac_lab.families import awkward_scene
-from tests.reference import degensac as reference
 
 whole_search = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a minute as plain Python: whole searches")
 
@@ -257,15 +255,6 @@ def test_rotations_are_told_from_planes_by_rays_alone():
     residuals = np.random.default_rng(0).uniform(0, 0.4 * pixel, 300)
     assert find_configuration(ESSENTIAL, rays, residuals, pixel) == "pure_rotation"
     assert find_configuration(FUNDAMENTAL, rays, residuals, pixel) == "planar"
-
-
-def test_the_distance_from_a_plane_agrees_with_its_definition():
-    rng = np.random.default_rng(0)
-    data = rng.uniform(-1, 1, (4, 40))
-    for _ in range(5):
-        H = rng.normal(size=(3, 3)) + 2 * np.eye(3)
-        expected = [reference.plane_distance(H, match) ** 0.5 for match in data.T]
-        assert plane_distances(data, H.ravel()) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("sine", [0.05, 0.5, 0.9])

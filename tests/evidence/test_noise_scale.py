@@ -240,17 +240,6 @@ def test_two_scales_of_noise():
     assert result.threshold > 3 * 0.3
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])  # with .05, half of the lines are no success
-@pytest.mark.parametrize("scale", [1.0, 1e5])
-def test_problems_without_a_default_start_from_the_extent(noise, scale):
-    points = line_points(200, noise=noise, seed=1)
-    result = bansac.fit_line(scale * points.points)
-    assert result.success
-    assert result.inliers[points.inliers].mean() > 0.9
-    if noise:
-        assert 0.5 < result.threshold / (scale * threshold_factor(1) * noise) < 2
-
-
 @pytest.mark.parametrize("kind", ["H", "F"])
 @pytest.mark.parametrize("most", [1, 50, 301])
 def test_all_runs_together_keep_to_the_maximum_of_iterations(kind, most):
