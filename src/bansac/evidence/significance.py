@@ -27,7 +27,6 @@ from bansac.evidence.fast_test import is_significant_fast
 from bansac.evidence.null_model import REARRANGED, NullModel, add_neighbours, measure_far
 from bansac.evidence.random_models import MOST_SEARCHED, Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
 from bansac.evidence.search_window import fits_window
-from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
@@ -119,7 +118,7 @@ def is_significant(
 def judge(problem: Problem, data: Floats, measured: MeasuredModel, *, searches: bool = True) -> Judgement:
     """Test whether chance explains the support, and whether enough inliers are off a line.
 
-    With known verticals, the model that keeps them is tested, too. Without ``searches``, few matches of an epipolar
+    The stricter model of a problem (``Traits``) is tested, too. Without ``searches``, few matches of an epipolar
     geometry are not compared with searches of rearranged ones, which take some milliseconds.
     """
     if fits_window(problem, data, measured.model, measured.threshold, measured.noise):
@@ -128,13 +127,14 @@ def judge(problem: Problem, data: Floats, measured: MeasuredModel, *, searches: 
     first = _test(form, measured._replace(model=form.model), searches)
     if searches and form.is_map and _is_mirrored(form, measured):
         return Judgement(Reason.MIRRORED)
-    if first.is_significant or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
+    stricter = problem.traits.stricter
+    if first.is_significant or measured.num_inliers <= problem.sample_size or stricter is None:
         return first
-    model = keep_verticals(form.tested, data, form.model, measured.threshold)
-    residuals = form.tested.distances(form.matches, model)
+    tested, model = stricter(data, form.model, measured.threshold)
+    residuals = tested.distances(form.matches, model)
     inliers = residuals <= measured.threshold
-    upright = measured._replace(model=model, residuals=residuals, inliers=inliers, num_inliers=int(inliers.sum()))
-    second = _test(form._replace(tested=of_three_matches(form.tested)), upright, searches=False)
+    other = measured._replace(model=model, residuals=residuals, inliers=inliers, num_inliers=int(inliers.sum()))
+    second = _test(form._replace(tested=tested), other, searches=False)
     return second if second.is_significant else first
 
 

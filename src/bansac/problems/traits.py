@@ -52,6 +52,9 @@ class Traits:
     twins : callable, optional
         ``twins(data, model) -> models``: models near those that explain the data of the inliers as well, such as a pose
         with its planar target mirrored. Each is refined, and the better one wins.
+    stricter : callable, optional
+        ``stricter(data, model, threshold) -> (problem, model)``: a model near that of the significance test with fewer
+        parameters, and its problem. It is tested if the test of the model fails.
     """
 
     points: tuple[tuple[int, ...], ...] = ()
@@ -61,6 +64,7 @@ class Traits:
     flat: Literal["", "line", "plane"] = ""
     limit: Limit | None = None
     twins: Callable[[Floats, Floats], list[Floats]] | None = None
+    stricter: Callable[[Floats, Floats, float], tuple[Any, Floats]] | None = None
 
     @property
     def are_matches(self) -> bool:
