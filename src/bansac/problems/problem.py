@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numba import config, errors
 
-from bansac.compiled.jit import compile_kernel, kernel
+from bansac.compiled.jit import compile_kernel, is_ours, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
-from bansac.maths.normalisation import apply_inverse, normalise
+from bansac.maths.normalisation import apply_inverse
 from bansac.maths.validate import as_integer, check_choice
 from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Function, function_types
 from bansac.problems.traits import Traits
@@ -268,10 +268,10 @@ class Problem:
         model = model.copy()
         if self.normalise_model is not None:
             self.normalise_model(model, transform)
-        elif self.normalise is normalise and self.denormalise is not None:
+        elif self.normalise is not None and self.denormalise is not None:
+            if not is_ours(self.normalise):
+                return None
             apply_inverse(self.denormalise, model, transform)
-        elif self.normalise is not None:
-            return None
         return model
 
     def from_frame(self, model: Floats, transform: Floats) -> Floats:
