@@ -89,20 +89,16 @@ def find_configuration(
 
 def configuration_message(problem: Problem, configuration: str | None) -> str:
     """Return the part of a message that says which model the configuration leaves undetermined, or ""."""
-    if configuration == "collinear":
-        return f"; the inliers lie on a line, which does not determine the {problem.name}"
-    if configuration == UNVERIFIED:
-        return f"; too few inliers lie off a line to verify the {problem.name}"
-    if configuration == "pure_rotation":
-        return "; the camera turns about its centre, which does not determine a translation"
+    undetermined = f"which does not determine the {problem.name}"
     if configuration == "planar" and problem.traits.unit == "normalised":
         return "; the inliers lie on a plane, with which two motions agree"
     if configuration == "planar" and problem.traits.codimension == 1:
-        return (
-            "; the inliers follow a homography (a plane, or a camera that turns about its centre), which does not "
-            f"determine the {problem.name}"
-        )
-    return ""
+        return f"; the inliers follow a homography (a plane, or a camera that turns about its centre), {undetermined}"
+    return {
+        "collinear": f"; the inliers lie on a line, {undetermined}",
+        UNVERIFIED: f"; too few inliers lie off a line to verify the {problem.name}",
+        "pure_rotation": "; the camera turns about its centre, which does not determine a translation",
+    }.get(configuration or "", "")
 
 
 def matches_of_plane(problem: Problem, data: Floats, residuals: Floats, threshold: float) -> Bools:

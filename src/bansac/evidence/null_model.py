@@ -17,7 +17,6 @@ within a window around a prediction, so displacements are measured from the affi
 displacements like its own, and displacements of a common motion give others. The largest probability is used.
 """
 
-import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -116,7 +115,7 @@ def add_neighbours(
     """
     earlier, later = _neighbours(problem, data, threshold)
     rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later[None], axis=1))
-    smallest = smallest_move(problem.traits.codimension) * min(threshold, noise)
+    smallest = smallest_move(problem, min(threshold, noise))
     return replace(
         null_model,
         near=_sorted_residuals(problem, rearranged, model),
@@ -223,10 +222,9 @@ def scales(problem: Problem, data: Floats) -> Floats:
     return np.asarray(extent)
 
 
-@functools.cache
-def smallest_move(codimension: int) -> float:
-    """Return the smallest distance of two displacements that give a third one, in thresholds."""
-    return _MOVED if codimension == 1 else _MOVED_IN_PLANE
+def smallest_move(problem: Problem, threshold: float) -> float:
+    """Return the smallest distance of two displacements that give a third one."""
+    return threshold * (_MOVED if problem.traits.codimension == 1 else _MOVED_IN_PLANE)
 
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:

@@ -71,10 +71,6 @@ class Matches(NamedTuple):
         """The mask of the inliers of the tested model."""
         return self.distances <= self.threshold
 
-    def take(self, chosen: Ints) -> "Matches":
-        """Return some of the matches."""
-        return self._replace(data=np.take(self.data, chosen, axis=1), distances=self.distances[chosen])
-
 
 def as_matches(problem: Problem, data: Floats, distances: Floats, threshold: float, first: tuple[int, ...]) -> Matches:
     """Return matches (channels x N) with distances in the unit of the data; ``first`` are the channels of a point."""
@@ -98,7 +94,8 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     sizes = m + np.unique(np.minimum(2 ** np.arange(beside.bit_length() + 1), beside))
     distances = np.append(np.minimum(_distances(matches, sizes, exact), matches.threshold), matches.threshold)
     volumes = (distances / matches.threshold) ** problem.traits.codimension
-    some = matches if n <= REARRANGED else matches.take(np.random.default_rng(0).permutation(n)[:REARRANGED])
+    few = np.random.default_rng(0).permutation(n)[:REARRANGED] if n > REARRANGED else np.arange(n)
+    some = matches._replace(data=np.take(matches.data, few, axis=1), distances=matches.distances[few])
     near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
     choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
     worst = -math.inf
