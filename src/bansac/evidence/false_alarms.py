@@ -33,11 +33,17 @@ def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
     support. A sample of ``sample_size`` points has at most ``max_models`` models. The model is significant below
     ``SIGNIFICANT``.
     """
-    m, table = sample_size, log_factorials(n)
-    k = np.arange(m + 1, alpha.size + 1)
-    subsets = table[n] - table[n - k] - table[m] - table[k - m]  # C(n, k) C(k, m)
-    smallest = np.min(subsets + (k - m) * np.log(alpha[m:]), initial=np.inf)
-    return math.log(max_models * max(n - m, 1)) + float(smallest)
+    return math.log(max_models * max(n - sample_size, 1)) + _smallest(alpha, n, sample_size, log_factorials(n))
+
+
+@kernel
+def _smallest(alpha: Floats, n: int, m: int, table: Floats) -> float:
+    """Return the minimum of log (C(n, k) C(k, m) alpha^(k - m)); ``table`` has the logs of the factorials."""
+    smallest = np.inf
+    for k in range(m + 1, alpha.size + 1):
+        subsets = table[n] - table[n - k] - table[m] - table[k - m]  # C(n, k) C(k, m)
+        smallest = min(smallest, subsets + (k - m) * math.log(alpha[k - 1]))
+    return smallest
 
 
 @inlined

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.evidence.common_motion import fit_motion
 from bansac.evidence.duplicate_points import SAME_POINT
 from bansac.maths.arrays import Floats, Ints
@@ -67,25 +68,28 @@ class NullModel:
         Points with a neighbour agree by chance more often. Both kinds are mixed by their shares.
         """
         share = self.near.size / self.n
-        far, moved = (_share(residuals, distance, 1.0, self.decay) for residuals in (self.far, self.moved))
-        first = np.maximum(np.maximum(far, moved), self.resolution)
-        following = _share(self.near, distance, share, self.decay)
+        first, following = np.full(distance.size, self.resolution), np.zeros(distance.size)
+        _raise_to_share(self.far, distance, 1.0, self.decay, first)
+        _raise_to_share(self.moved, distance, 1.0, self.decay, first)
+        _raise_to_share(self.near, distance, share, self.decay, following)
         return np.asarray((1.0 - share) * first + share * np.maximum(first, following))
 
 
-def _share(residuals: Floats, distances: Floats, extra: float, decay: int) -> Floats:
-    """Return the share of ``residuals``, in ascending order, within each distance; 0 without residuals.
+@kernel
+def _raise_to_share(residuals: Floats, distances: Floats, extra: float, decay: int, probabilities: Floats) -> None:
+    """Raise each probability to the share of ``residuals`` within its distance; both are in ascending order.
 
     ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual the
-    share falls with the power ``decay``, down to that within a thousandth.
+    share falls with the power ``decay``, down to that within a thousandth. Without residuals nothing changes.
     """
-    if residuals.size == 0:
-        return np.zeros(distances.size)
-    counts = np.searchsorted(residuals, distances, side="right")
-    shares = (counts + extra) / (residuals.size + extra)
-    below = counts == 0
-    shares[below] *= np.clip(distances[below] / residuals[0], 1e-3, 1.0) ** decay
-    return np.asarray(shares)
+    count = 0
+    for k in range(distances.size if residuals.size > 0 else 0):
+        while count < residuals.size and residuals[count] <= distances[k]:
+            count += 1
+        share = (count + extra) / (residuals.size + extra)
+        if count == 0:
+            share *= min(max(distances[k] / residuals[0], 1e-3), 1.0) ** decay
+        probabilities[k] = max(probabilities[k], share)
 
 
 def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
@@ -144,13 +148,13 @@ def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints,
     cells, order = _cells(problem, data, threshold), _random_order(data)
     by_cell = np.argsort(cells[order], kind="stable")
     ordered = order[by_cell]
-    is_pair = cells[ordered[1:]] == cells[ordered[:-1]]
+    pairs = np.flatnonzero(cells[ordered[1:]] == cells[ordered[:-1]])
+    pairs = pairs[by_cell[pairs + 1].argsort()]
+    earlier, later = ordered[pairs], ordered[pairs + 1]
+    distances, apart = np.abs(data[:, later] - data[:, earlier]), np.ones(pairs.size, np.bool_)
     for point in problem.traits.points:
-        x = data[list(point)][:, ordered]
-        is_pair &= np.abs(np.diff(x, axis=1)).max(axis=0) > SAME_POINT * threshold
-    pairs = np.flatnonzero(is_pair)
-    pairs = pairs[np.argsort(by_cell[pairs + 1])]
-    return ordered[pairs], ordered[pairs + 1]
+        apart &= distances[list(point)].max(axis=0) > SAME_POINT * threshold
+    return earlier[apart], later[apart]
 
 
 def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:

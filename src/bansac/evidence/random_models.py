@@ -303,7 +303,8 @@ def _log_sum_of_tails(hits: Ints, volumes: Floats, rearranged: int, needed: Ints
     means, totals = np.minimum(hits.mean(axis=0), 1.0), []
     means = np.maximum(means, (means[-1] + 0.5 / samples) * volumes)
     for column, mean, need in zip(hits.T, means, needed.tolist(), strict=False):
-        values, counts = np.unique(column, return_counts=True)
+        counts = np.bincount(column)
+        values = np.flatnonzero(counts)
         alphas = np.minimum((np.maximum(values - 1.0, 0.0) + mean) / (rearranged + 1.0), 1.0)
-        totals.append(float(counts @ [binomial_tail(need, n, alpha) for alpha in alphas.tolist()]))
+        totals.append(float(counts[values] @ [binomial_tail(need, n, alpha) for alpha in alphas.tolist()]))
     return math.log(max(min(totals), 1e-300))

@@ -225,18 +225,16 @@ class Problem:
 
     @functools.cached_property
     def _compiled(self) -> dict[Any, Any]:
-        """The compiled functions by their Python functions and signatures."""
+        """The compiled functions by their names, number types, and whether they are defaults."""
         return {}
 
     def compiled(self, name: str, precision: str = "float64", *, default: bool = False) -> Any:
         """Return a function, or its default, compiled for a number type of the residuals; None if there is neither."""
-        role = CONTRACT[name]
-        function = (None if default else getattr(self, name)) or role.default
-        if function is None:
-            return None
-        key = function, role.signature(REALS[precision])
+        key = name, precision if name == "residuals" else "float64", default
         if key not in self._compiled:
-            self._compiled[key] = self._compile(role, *key)
+            role = CONTRACT[name]
+            function = (None if default else getattr(self, name)) or role.default
+            self._compiled[key] = function and self._compile(role, function, role.signature(REALS[key[1]]))
         return self._compiled[key]
 
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
@@ -245,7 +243,7 @@ class Problem:
         names = [role.name for role in IN_LOOP]
         return {name: self.compiled(name, self.precision, default=name in left_out) for name in names}
 
-    @property
+    @functools.cached_property
     def manifold(self) -> tuple[Any, ...]:
         """The compiled ``linearize``, ``tangent`` and ``project``; the problem must define ``linearize``."""
         return tuple(self.compiled(role.name) for role in MANIFOLD)
