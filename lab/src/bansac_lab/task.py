@@ -95,7 +95,7 @@ def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> A
     problem = HOMOGRAPHY if kind == "H" else FUNDAMENTAL
     data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2]).T)
     squared = np.empty(len(pair.x1))
-    problem.float64_residuals(data, np.array(model, dtype=np.float64).ravel(), 0, len(squared), squared)  # writable
+    problem.compiled("residuals")(data, np.array(model, dtype=np.float64).ravel(), 0, len(squared), squared)  # writable
     return squared
 
 

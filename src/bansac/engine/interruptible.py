@@ -112,7 +112,7 @@ class InterruptibleLoop:
 
     def _repair(self) -> None:
         """Repair the iteration's best model, whose sample is degenerate, if the problem has a ``repair`` function."""
-        state, repair = self.state, self.frame.problem.repair
+        state, repair = self.state, self.frame.problem.compiled("repair_degenerate")
         if repair is None:
             return
         sample, model, work = find_degenerate(self.packed)

@@ -118,11 +118,11 @@ def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats,
     Except for rounding, it is at most the score over all points, which problems without ``score_in_front`` have. It
     compares the refined models of restarts. ``packed`` is the state as the struct for the kernels.
     """
-    if problem.compiled_score_in_front is None:
+    if problem.score_in_front is None:
         return float(score_in_full(packed, model, is_inlier))
     scores, squared_threshold = np.empty(state.data.shape[1]), float(state.settings["squared_threshold"])
     write_point_scores(packed, model, scores, is_inlier)
-    return float(problem.compiled_score_in_front(state.data, model, scores, squared_threshold))
+    return float(problem.compiled("score_in_front")(state.data, model, scores, squared_threshold))
 
 
 @kernel

@@ -72,7 +72,7 @@ def fit_ellipse(points: ArrayLike, *, threshold: Threshold = None, **settings: U
     -------
     Result
         ``model`` is (x, y, a, b, angle): the centre, the semi-axes ``a >= b``, and the angle of the longer one, from
-        the x axis towards the y axis, in [0, pi). If a line or a parabola fits the points as well, as on a short arc,
+        the x axis towards the y axis, in [0, pi). If a line fits the points as well, as on a short arc,
         they do not determine the long axis, and ``configuration`` is "undetermined_curvature".
 
     Examples

@@ -187,4 +187,4 @@ def with_defaults(options: Options, preset: Preset, problem: Problem) -> Options
     if options.max_iterations is None:
         most = preset.max_iterations.get(problem.name, problem.default_max_iterations)
         options = options.replace(max_iterations=max(most, options.min_iterations))
-    return options.replace(restarts=options.restart_rules.over(Restarts(agreement=problem.default_agreement)))
+    return options.replace(restarts=options.restart_rules.over(Restarts(agreement=2)))

@@ -50,7 +50,7 @@ def tried_values(kind: Kind) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     problem = MODELS[kind].load_problem()
     weightings = (None, "density", "scores", "density+scores")
     found: dict[str, tuple[Any, tuple[Any, ...]]] = {
-        "agreement": (problem.default_agreement, (2, 3)),
+        "agreement": (2, (2, 3)),
         "restart_iterations": (DEFAULT_LENGTH, (200, 300, 500)),
         "weighting": (problem.default_weighting, weightings),
         "scoring": (_OPTIONS.scoring, ("inliers", "magsac++")),
