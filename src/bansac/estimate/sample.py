@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.refinement import REFINERS
-from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold, step_on_many
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold, step_on_many
 from bansac.engine.refinement.lm import biweight_scale
 from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution, measure
@@ -46,7 +45,7 @@ def samples(request: Request) -> Iterator[tuple[Request, Ints]]:
     """
     problem, options, n = request.problem, request.options, request.data.shape[1]
     needs_all = options.trace or request.as_paper or request.needs_all
-    if n < 4 * _SIZE or needs_all or options.refiner(problem) is not REFINERS["lm"]:
+    if n < 4 * _SIZE or needs_all or options.refiner(problem) != "lm":
         return
     columns = dict[str, Floats]()
     if request.scores is not None or request.priors is not None:
@@ -87,7 +86,7 @@ def refine_on_all(solution: Solution, request: Request) -> Solution:
     scale = to_frame * biweight_scale(solution.residuals, problem, solution.threshold)
     noise = float(np.mean((to_frame * solution.residuals[solution.inliers]) ** 2)) / problem.residual_size
     step = functools.partial(
-        step_on_many, select_manifold(problem), find_work(problem), problem.float64, request.data,
+        step_on_many, select_manifold(problem), make_work(problem), problem.float64, request.data,
         _affine_map(solution.request.data, sample), scale**2, np.empty(problem.scratch_size),
     )  # fmt: skip
     for longer in _LONGER:
