@@ -30,7 +30,7 @@ FIRST = ["tests/synthetic/", "tests/maths/", "tests/compiled/", "tests/solvers/"
 def pytest_configure(config: pytest.Config) -> None:
     """Let the workers run the files in the order of the collection, and compile each kernel once."""
     if hasattr(config, "workerinput"):
-        from bansac.compiled.compile_once import compile_once
+        from tests.compile_once import compile_once
 
         compile_once(Path(__file__))
     elif hasattr(config.option, "loadscopereorder"):

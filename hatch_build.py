@@ -23,10 +23,10 @@ PACK = "bansac/_kernels/kernels.pack"
 LEVEL = "from bansac.compiled.target import portable_level; print(portable_level())"
 
 BUILD = """
-import os, sys
+import sys
 from pathlib import Path
 from bansac.cli.compile_ahead import build_pack
-print(build_pack(Path(sys.argv[1]), os.cpu_count() or 1), "kernels")
+print(build_pack(Path(sys.argv[1])), "kernels")
 """
 
 
@@ -55,7 +55,7 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
 
 
 def compile_kernels(source: Path, pack: Path, cache: Path) -> None:
-    """Compile the kernels of the package in the folder ``source`` into a pack, on all cores."""
+    """Compile the kernels of the package in the folder ``source`` into a pack."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     folders = [str(source), os.environ.get("PYTHONPATH", "")]  # pip names the folder of its isolated build there
     environment = inherited | {

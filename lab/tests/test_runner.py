@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bansac.batch.output_files import OutputFolder
+from bansac.executors import processes
 from bansac_lab.measurement import DATA, EXCLUDE, MODEL, PAIRS, RUNS, SETS, Setup, Unit
 from bansac_lab.runner import RunSummary, run_experiment
 from lab.tests import toy
@@ -83,7 +84,7 @@ def test_workers_give_the_same_errors_and_times_of_repeat_0(run: Run) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", [{"workers": 2}, {"executor": "processes"}])
+@pytest.mark.parametrize("settings", [{"workers": 2}, {"executor": processes}])
 def test_times_are_taken_one_after_the_other_in_this_process(run: Run, settings: dict[str, Any]) -> None:
     run(**settings)
     assert run.made()[-3:] == [0, 2, 4]

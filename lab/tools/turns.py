@@ -40,7 +40,7 @@ def bench(source: Path, cache: Path, data: Path, model: Kind) -> dict[str, Any]:
     folder, options = RUNS[model]
     packages = os.pathsep.join([str(source / "src"), str(source / "lab" / "src")])
     environment = os.environ | {"PYTHONPATH": packages, "NUMBA_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-m", "bansac.cli", "bench", str(data / folder), "--model", model]
+    command = [sys.executable, "-m", "bansac", "bench", str(data / folder), "--model", model]
     command += ["--methods", METHODS, "--json", *options]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)

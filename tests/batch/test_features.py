@@ -8,7 +8,7 @@ import pytest
 
 from bansac.batch import features
 from bansac.batch.features import FeatureStore, compute_features, load_features
-from bansac.executors import threads
+from bansac.executors import ItemFailure, threads
 from bansac.matches.image_matching import Features
 
 
@@ -24,7 +24,7 @@ def test_damaged_features_are_named(tmp_path: Path) -> None:
             load_features(tmp_path / name)
 
 
-def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_fails_if_its_features_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -32,5 +32,6 @@ def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(features, "detect_features", lambda *_, **__: found)
     monkeypatch.setattr(np, "savez", fail)
     (tmp_path / "a.png").touch()
-    with pytest.raises(OSError, match=r"\.npz: cannot be written: No space left"):
-        compute_features(FeatureStore(tmp_path, 100, 100), {"a": tmp_path / "a.png"}, threads, 1)
+    failure = compute_features(FeatureStore(tmp_path, 100, 100), {"a": tmp_path / "a.png"}, threads, 1)["a"]
+    assert isinstance(failure, ItemFailure)
+    assert ".npz: cannot be written: No space left" in failure.reason

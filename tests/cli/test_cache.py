@@ -26,19 +26,19 @@ def test_info_says_where_kernels_come_from(
 
 
 def test_warming_shows_what_was_compiled_and_what_was_loaded(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def warmed(jobs: int, *, options: bool) -> Any:
-        assert (jobs, options) == (2, True)
+    def warmed(*, options: bool) -> Any:
+        assert options
         yield Warmed("homography", 12, 0, 1.25)
         yield Warmed("line", 3, 4, 0.5)
 
     monkeypatch.setattr(cache_module, "warm_cache", warmed)
-    shown = bansac("cache", "warm", "--jobs", "2", "--all").stdout
+    shown = bansac("cache", "warm", "--all").stdout
     assert "homography: 12 compiled, 0 loaded, 1.2 s" in shown
     assert "15 kernels compiled, 4 loaded" in shown
 
 
 def test_interrupted_warming_ends(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(jobs: int, *, options: bool) -> Any:
+    def interrupted(*, options: bool) -> Any:
         yield Warmed("homography", 12, 0, 1.25)
         raise KeyboardInterrupt
 

@@ -1,7 +1,4 @@
-"""Compiling everything at once: every part of the registries has its call, and processes share the work."""
-
-import multiprocessing
-import multiprocessing.connection
+"""Compiling everything at once: every part of the registries has its call."""
 
 import pytest
 
@@ -53,32 +50,7 @@ def test_every_task_runs():
     assert (again.compiled, again.loaded) == (0, 0), "this process has them already"
 
 
-@pytest.fixture
-def two_tasks(monkeypatch):
-    monkeypatch.setattr(compile_ahead, "DEFAULTS", (("line", {}), ("line", {"sampler": "uniform"})))
-
-
-def test_processes_share_the_tasks(two_tasks):
-    list(compile_ahead.warm_cache())
-    done = sorted(compile_ahead.warm_cache(jobs=2), key=lambda task: task.name)
-    assert [task.name for task in done] == ["line", "line, sampler=uniform"]
-    assert sum(task.compiled for task in done) == 0
-    assert done[0].loaded > 0
-
-
-def test_processes_end_with_the_iterator(two_tasks):
-    before = set(multiprocessing.active_children())
-    done = compile_ahead.warm_cache(jobs=2)
-    next(done)
-    workers = set(multiprocessing.active_children()) - before
-    assert workers
-    done.close()
-    for worker in workers:
-        # Its exit code may be None for a moment after its end, while the thread of the pool takes it.
-        assert multiprocessing.connection.wait([worker.sentinel], timeout=60)
-
-
 def test_a_pack_is_for_other_processors_too(tmp_path, monkeypatch):
     monkeypatch.setattr(compile_ahead.config, "CPU_NAME", None)
     with pytest.raises(RuntimeError, match="set NUMBA_CPU_NAME="):
-        compile_ahead.build_pack(tmp_path / "kernels.pack", 1)
+        compile_ahead.build_pack(tmp_path / "kernels.pack")

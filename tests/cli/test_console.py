@@ -4,7 +4,6 @@ import importlib.metadata
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -44,13 +43,6 @@ def test_a_command_of_the_laboratory_says_how_to_install_it(
     assert message.endswith("pip install ./lab in a clone")
 
 
-@pytest.mark.slow
-def test_both_packages_are_the_command() -> None:
-    for module in ("bansac", "bansac.cli"):
-        done = run_python("-m", module, "--version")
-        assert (done.returncode, done.stdout) == (0, f"bansac {library.__version__}\n")
-
-
 def test_want_of_memory_is_one_line(bansac: Any, matches_csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*arguments: Any, **settings: Any) -> None:
         raise MemoryError("unable to allocate 6 TiB")
@@ -75,9 +67,9 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
     line = matches_csv.with_name("line.csv")
     line.write_text("\n".join(f"{x},{2 * x}" for x in range(30)))
     arguments = ("estimate", line, "--model", "line", "--threshold", "0.1", "--json")
-    first = run_python("-m", "bansac.cli", *arguments, NUMBA_CACHE_DIR=cache)
+    first = run_python("-m", "bansac", *arguments, NUMBA_CACHE_DIR=cache)
     assert first.stderr == "bansac: compiling kernels for this machine, which takes up to about a minute, once\n"
-    second = run_python("-m", "bansac.cli", *arguments, NUMBA_CACHE_DIR=cache)
+    second = run_python("-m", "bansac", *arguments, NUMBA_CACHE_DIR=cache)
     assert second.stderr == ""
     keep = ("parameters", "num_inliers", "iterations")
     assert [json.loads(first.stdout)[k] for k in keep] == [json.loads(second.stdout)[k] for k in keep]
@@ -85,10 +77,10 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
     theirs = tmp_path / "numba" / "somebody_else"
     theirs.mkdir()
     (theirs / "model.nbi").write_text("")
-    info = json.loads(run_python("-m", "bansac.cli", "cache", "info", "--json", NUMBA_CACHE_DIR=cache).stdout)
+    info = json.loads(run_python("-m", "bansac", "cache", "info", "--json", NUMBA_CACHE_DIR=cache).stdout)
     assert info["files"] > 4
     assert all(folder.startswith(cache) for folder in info["folders"])
-    cleared = json.loads(run_python("-m", "bansac.cli", "cache", "clear", "--json", NUMBA_CACHE_DIR=cache).stdout)
+    cleared = json.loads(run_python("-m", "bansac", "cache", "clear", "--json", NUMBA_CACHE_DIR=cache).stdout)
     assert cleared["files"] == info["files"]
     assert [path.name for path in Path(cache).rglob("*.nb?")] == ["model.nbi"]
 
@@ -271,7 +263,7 @@ def test_a_terminal_breaks_lines_between_words_and_a_file_does_not() -> None:
     file, terminal = io.StringIO(), io.StringIO()
     for stream in (file, terminal):
         screen = console._Screen(
-            file=stream, width=40, force_terminal=stream is terminal, soft_wrap=True, color_system=None, highlight=False
+            file=stream, width=40, force_terminal=stream is terminal, color_system=None, highlight=False
         )
         screen.print("  five words, " * 4 + path)
     assert file.getvalue() == "  five words, " * 4 + path + "\n"
@@ -308,34 +300,6 @@ def test_completion(words: str, found: str) -> None:
     variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     done = run_python("-c", program, _BANSAC_COMPLETE="complete_bash", **variables)
     assert done.stdout.split() == [found]
-
-
-# How a shell reads its completion script, and shows that it completes bansac.
-SHELLS = {
-    "bash": "set -e; source {script}; complete -p bansac",
-    "zsh": "set -e; autoload -U compinit; compinit -u -D; source {script}; print $_comps[bansac]",
-    "fish": "source {script}; or exit 1; complete bansac",
-}
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_completion_scripts_are_produced_installed_and_read(shell: str, tmp_path: Path) -> None:
-    program = "import sys; sys.argv = ['bansac', *sys.argv[1:]]; from bansac.cli import main; main()"
-    home = {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    shown = run_python("-c", program, "--show-completion", shell, **home)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert "_BANSAC_COMPLETE=complete_" + shell in shown.stdout
-    installed = run_python("-c", program, "--install-completion", shell, **home)
-    assert installed.returncode == 0, installed.stderr
-    scripts = [path for path in tmp_path.rglob("*bansac*") if path.is_file()]
-    assert [path.read_text().strip() for path in scripts] == [shown.stdout.strip()]
-    executable = shutil.which(shell)
-    if executable is None:
-        pytest.skip(f"{shell} is not installed; its script is produced and installed")
-    command = SHELLS[shell].format(script=scripts[0])
-    read = subprocess.run([executable, "-c", command], capture_output=True, text=True, env=os.environ | home)
-    assert (read.returncode, read.stderr) == (0, "")
-    assert "bansac" in read.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")

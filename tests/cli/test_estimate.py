@@ -204,12 +204,6 @@ def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matche
     assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
 
 
-def test_iterations_may_be_written_as_a_power(bansac: Any, matches_csv: Path) -> None:
-    document = bansac.json("estimate", matches_csv, "--model", "H", "--max-iterations", "2e1", "--sampler", "uniform")
-    assert document["iterations"] <= 20
-    assert "max_iterations" in bansac.refused("estimate", matches_csv, "--model", "H", "--max-iterations", "1.5")
-
-
 def test_help_states_the_default_of_max_iterations(bansac: Any) -> None:
     most = {model: MODELS[model].load_problem().default_max_iterations for model in ("H", "F", "E", "line")}
     assert most == {"H": 20_000, "F": 20_000, "E": 12_000, "line": 3000}
@@ -316,7 +310,7 @@ def test_bad_calibration_is_named(
         (["--model", "H", "--no-such-option"], "--no-such-option"),
         *((["--model", name, "--calib", "K.txt"], f"--calib does not go with --model {name}") for name in "HF"),
         (["--model", "line", "--calib", "K.txt"], "--calib does not go with --model line"),
-        *((["--model", "H", "--out", name], "must name a file or a folder") for name in ("", " ")),
+        (["--model", "H", "--out", ""], "out must name a file or a folder, got ''"),
         ([], "--model"),
     ],
 )

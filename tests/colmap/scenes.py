@@ -20,8 +20,8 @@ def as_pair(scene: SceneMatches, *, focal_error: float | None = 1.0, **changes: 
         K = scene.K.copy()
         K[0, 0] *= focal_error
         K[1, 1] *= focal_error
-        rays = {"rays1": normalise_points(K, scene.x1), "rays2": normalise_points(K, scene.x2)}
-        pair |= rays | {"pixel": 1 / K[0, 0]}
+        rays = np.hstack([normalise_points(K, scene.x1), normalise_points(K, scene.x2)])
+        pair |= {"rays": rays, "pixel": 1 / K[0, 0]}
     return PairMatches(1, 2, 7, indices, **pair | changes)
 
 

@@ -57,6 +57,6 @@ def test_a_watermark_is_no_motion():
     ignored = verify(pair, MULTIPLE)
     assert ignored.configuration == "calibrated"
     assert np.isin(np.arange(150, 250), ignored.inlier_matches[:, 0]).mean() < 0.1
-    kept = verify(pair, replace(MULTIPLE, multiple_ignore_watermark=False))
+    kept = verify(pair, replace(MULTIPLE, detect_watermark=False))
     assert kept.configuration == "multiple"
     assert len(kept.inlier_matches) >= 240

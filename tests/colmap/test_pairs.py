@@ -140,13 +140,13 @@ def test_hard_pairs_are_searched_for_longer(monkeypatch):
 def test_matches_that_cannot_be_undistorted_are_no_inliers_of_e(scene):
     pair = as_pair(scene)
     lost = np.flatnonzero(scene.inliers)[:50]
-    pair.rays1[lost[:25]] = np.nan
-    pair.rays2[lost[25:]] = np.nan
+    pair.rays[lost[:25], :2] = np.nan
+    pair.rays[lost[25:], 2:] = np.nan
     options = VerificationOptions(min_E_F_inlier_ratio=0.5)
     geometry = verify(pair, options)
     assert geometry.configuration == "calibrated"  # the inliers are those of F, which has more
     np.testing.assert_array_equal(np.isin(lost, geometry.inlier_matches[:, 0]), True)
-    pair.rays1[:] = np.nan
+    pair.rays[:] = np.nan
     assert verify(pair, options).configuration == "uncalibrated"
 
 

@@ -58,7 +58,6 @@ def test_a_dominant_plane_is_no_plane_by_what_is_off_it():
     [
         ("max_error", 0.0),
         ("max_error", float("nan")),
-        ("watermark_detection_max_error", -1.0),
         ("min_num_inliers", 0),
         ("min_num_inliers", 2.5),
         ("max_H_inlier_ratio", 1.1),

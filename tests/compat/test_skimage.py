@@ -164,14 +164,3 @@ def test_a_threshold_of_0_is_the_warning_of_scikit_image():
     for loop in (ransac, measure.ransac):
         with pytest.warns(UserWarning, match="No inliers found"):
             assert loop(data, measure.LineModelND, 2, 0) == (None, None)
-
-
-def test_model_kwargs_reach_the_class():
-    x1 = np.random.default_rng(0).uniform(0.0, 10.0, (60, 2))
-    x2 = x1 + 0.1 * x1**2
-    x2[:10] += 20.0
-    calls = transform.PolynomialTransform, 6, 0.01
-    model, inliers = ransac((x1, x2), *calls, max_trials=200, model_kwargs={"order": 2})
-    assert type(model) is transform.PolynomialTransform
-    assert inliers.sum() == 50
-    assert ransac((x1, x2), transform.AffineTransform, 3, 5.0, model_kwargs={})[0] is not None

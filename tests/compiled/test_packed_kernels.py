@@ -27,13 +27,13 @@ from bansac.cli import compile_ahead
 from bansac.maths.linalg import normalise_vector
 from bansac.maths.polynomial_roots import cubic_roots
 
-def call(jobs, options):
+def call(options):
     normalise_vector(np.array([3.0, 4.0]))
     cubic_roots(np.array([-6.0, 11.0, -6.0, 1.0]), np.empty(3))  # calls another kernel
     return iter(())
 
 compile_ahead.warm_cache = call
-print(compile_ahead.build_pack(Path(sys.argv[1]), 1))
+print(compile_ahead.build_pack(Path(sys.argv[1])))
 """
 
 LEVEL = "from bansac.compiled.target import portable_level; print(portable_level())"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bansac.executors import EXECUTORS, ItemFailure, find_executor
+from bansac.executors import Executor, ItemFailure, processes, threads
 from bansac.executors.processes import ATTEMPTS
 from bansac_lab.measurement import Measurement, Setup
 from lab.tests import toy
@@ -20,14 +20,14 @@ from tests.processes import ENVIRONMENT
 pytestmark = pytest.mark.slow
 
 
-def run(experiment: Measurement, workers: int = 2, executor: str = "processes", **extra: Any) -> dict[str, Any]:
+def run(experiment: Measurement, workers: int = 2, executor: Executor = processes, **extra: Any) -> dict[str, Any]:
     setup = Setup(**extra)
     work = functools.partial(experiment.run_unit, setup)
-    return {unit.key: a for unit, a in find_executor(executor).run(work, experiment.units(setup), workers)}
+    return {unit.key: a for unit, a in executor.run(work, experiment.units(setup), workers)}
 
 
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_all_units_are_run_once(executor: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("executor", [threads, processes])
+def test_all_units_are_run_once(executor: Executor, tmp_path: Path) -> None:
     answers = run(toy.make_toy(), executor=executor, units=9, calls=str(tmp_path / "calls"))
     assert sorted(answers) == [f"unit {i}" for i in range(9)]
     assert answers["unit 3"][0]["number"] == 3
@@ -48,7 +48,7 @@ def test_unit_of_a_killed_worker_is_tried_again(tmp_path: Path) -> None:
 def test_worker_that_dies_without_a_unit_is_replaced() -> None:
     experiment = toy.make_toy()
     setup = Setup()
-    answers = find_executor("processes").run(functools.partial(experiment.run_unit, setup), experiment.units(setup), 1)
+    answers = processes.run(functools.partial(experiment.run_unit, setup), experiment.units(setup), 1)
     found = [next(answers)]
     (worker,) = multiprocessing.active_children()
     worker.kill()
@@ -85,8 +85,8 @@ def raise_unloadable(setup: Setup, unit: Any) -> Any:
 
 
 @pytest.mark.parametrize("error", [ValueError, OSError])
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_unit_with_bad_data_fails_and_the_others_go_on(executor: str, error: type[Exception]) -> None:
+@pytest.mark.parametrize("executor", [threads, processes])
+def test_unit_with_bad_data_fails_and_the_others_go_on(executor: Executor, error: type[Exception]) -> None:
     answers = run(toy.make_toy(), executor=executor, refuses=(1, 3), error=error)
     assert answers.pop("unit 1") == ItemFailure("unit 1 is not for me")
     assert answers.pop("unit 3") == ItemFailure("unit 3 is not for me")
@@ -117,7 +117,7 @@ def test_worker_that_cannot_start_is_an_error() -> None:
 def test_closing_ends_the_workers_at_once(tmp_path: Path) -> None:
     experiment = toy.make_toy(run_unit=sleep_after_the_first)
     setup = Setup()
-    answers = find_executor("processes").run(functools.partial(experiment.run_unit, setup), experiment.units(setup), 2)
+    answers = processes.run(functools.partial(experiment.run_unit, setup), experiment.units(setup), 2)
     assert next(answers)[0].key == "unit 0"
     started = time.monotonic()
     answers.close()

@@ -1,6 +1,6 @@
 """Execution of the units of a measurement, with a journal of the finished units.
 
-The serial executor measures errors and times in one pass. Parallel units disturb each other's times. Their times are
+One worker measures errors and times in one pass. Parallel units disturb each other's times. Their times are
 therefore dropped, and the units of repeat 0 run again serially to measure the times alone. Errors depend neither on the
 executor nor on interruptions of earlier runs.
 
@@ -23,7 +23,7 @@ from typing import Any
 from bansac.batch.journal import Row, Unit
 from bansac.batch.output_files import OutputFolder
 from bansac.compiled.source import source_digest
-from bansac.executors import Executor, ItemFailure, Progress, attempt, find_executor, silent
+from bansac.executors import Executor, ItemFailure, Progress, attempt, processes, silent, threads
 from bansac_lab.frames import import_pandas
 from bansac_lab.measurement import Measurement, Report, Setup
 from bansac_lab.provenance import circumstances, data_fingerprint, fingerprint
@@ -54,21 +54,16 @@ class Run:
     journal: TimedJournal
 
     def execute(
-        self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
+        self, *, workers: int = 1, executor: Executor | None = None, progress: Progress = silent
     ) -> tuple[Rows, dict[str, str]]:
         """Run the units that the journal lacks; return all rows, also earlier ones, and key and reason of failed units.
 
-        ``executor`` is an executor or a key of :data:`bansac.executors.EXECUTORS`; the default is "serial" for one
-        worker and "processes" for several. A unit has also failed if its times could not be measured. If a failed unit
-        is an error of the measurement, an OSError names the first one.
+        By default one worker is this thread, and several are processes. A unit has also failed if its times could not
+        be measured. If a failed unit is an error of the measurement, an OSError names the first one.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
-        chosen = executor or ("serial" if workers == 1 else "processes")
-        if isinstance(chosen, str):
-            chosen = find_executor(chosen)
-        if chosen.alone and workers > 1:
-            raise ValueError(f"workers: the executor {executor} runs one unit at a time, got {workers} workers")
+        chosen: Executor = executor or (threads if workers == 1 else processes)
         work = functools.partial(self.measurement.run_unit, self.setup)
         pending = [unit for unit in self.units if unit not in self.journal]
         # Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache.
@@ -78,11 +73,11 @@ class Run:
         else:
             next((unit for unit in loading if not isinstance(attempt(work, unit), ItemFailure)), None)
         shown = progress("units", len(self.units), len(self.units) - len(pending))
-        keep = functools.partial(self.journal.add, alone=chosen.alone)
+        keep = functools.partial(self.journal.add, alone=chosen is threads)
         failed = _collect(chosen.run(work, pending, workers), keep, shown)
         untimed = [unit for unit in self.units if self.journal.lacks_times(unit)]
         if untimed:  # they ran in parallel, so measure their times serially
-            answers = find_executor("serial").run(work, untimed, 1)
+            answers = threads.run(work, untimed, 1)
             reasons = _collect(answers, self.journal.add_times, progress("times", len(untimed), 0))
             failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}

@@ -128,8 +128,6 @@ def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model", "E", "--executor", "cloud"], "executor must be one of serial, processes"),
-        (["--model", "E", "--executor", "serial", "--workers", "2"], "workers: the executor serial runs one unit at"),
         (["--model", "E", "--methods", "nobody"], "unknown method 'nobody'"),
         (["--model", "E", "--against", "nobody"], "unknown method 'nobody'"),
         (["--model", "E", "--budgets", ""], "budgets must hold at least one number"),

@@ -170,7 +170,7 @@ def test_ctrl_c_leaves_nothing_half(bansac: Any, server: ArchiveServer, tmp_path
     server.files[ARCHIVE] = homography_archive(tmp_path / "large", padding=300_000)
     server.cuts, server.stall = [200_000], threading.Event()
     arguments = ["data", "fetch", "evd", "--out", str(tmp_path / "data"), "--url", server.url]
-    command = [sys.executable, "-m", "bansac.cli", *arguments]
+    command = [sys.executable, "-m", "bansac", *arguments]
     folder = tmp_path / "data"
     with interruptible(command, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
         while process.poll() is None and not any(path.stat().st_size for path in folder.glob("*") if path.is_file()):

@@ -145,7 +145,7 @@ def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: P
 def test_ctrl_c_ends_the_workers_and_keeps_their_units(sets: Path, tmp_path: Path) -> None:
     out = tmp_path / "interrupted"
     arguments = ["main-table", "--data", sets, "--out", out, "--repeats", "20", "--workers", "2"]
-    command = [sys.executable, "-m", "bansac.cli", "experiments", "run", *arguments]
+    command = [sys.executable, "-m", "bansac", "experiments", "run", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with interruptible(command, start_new_session=True, **pipes, env=ENVIRONMENT) as process:
         wait_for_units(out / "journal.sqlite", 10, process)

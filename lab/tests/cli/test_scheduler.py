@@ -97,7 +97,6 @@ def test_bench(bansac: Any, tmp_path: Path, cluster: str) -> None:
 
 def test_a_second_place_to_run_is_refused(bansac: Any, tmp_path: Path) -> None:
     command = ("bench", tmp_path, "--model", "H", "--scheduler", "host:1")
-    assert "--executor does not go with" in bansac.refused(*command, "--executor", "processes")
     assert "--workers does not go with" in bansac.refused(*command, "--workers", "2")
     assert "--scheduler is for many pairs" in bansac.refused(
         "estimate", tmp_path / "a.csv", "--model", "H", "--scheduler", "host:1"

@@ -9,6 +9,5 @@
 ``journal``           finished pairs in an SQLite database
 ``records``           a pair as stored in the journal, and as written to the results
 ``result_files``      npz, HDF5 and Parquet files
-``summary_page``      an HTML page
 ====================  ==================================================================================
 """

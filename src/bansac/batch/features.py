@@ -23,10 +23,6 @@ from bansac.matches.images import import_opencv
 from bansac.matches.storage import write_atomically
 
 
-class UnwritableError(Exception):
-    """Features cannot be written, which ends the run; it is no OSError, because those concern single images."""
-
-
 @dataclass(frozen=True)
 class FeatureStore:
     """Folder of image features, and the settings of :func:`bansac.matches.image_matching.detect_features`."""
@@ -49,10 +45,7 @@ class FeatureStore:
                 features = detect_features(image, max_features=self.max_features, max_size=self.max_size)
             except opencv.error as error:
                 raise ValueError(f"no features could be detected: {error}") from None
-            try:
-                write_atomically(path, lambda temporary: np.savez(temporary, **vars(features)))
-            except OSError as error:
-                raise UnwritableError(str(error)) from error
+            write_atomically(path, lambda temporary: np.savez(temporary, **vars(features)))
         return name
 
 
@@ -104,10 +97,7 @@ def compute_features(
     features: dict[str, str | ItemFailure] = {}
     answers = executor.run(store.add, names, workers)
     with progress("images", len(images), 0) as advance, contextlib.closing(answers):
-        try:
-            for path, answer in answers:
-                features[names[path]] = answer
-                advance()
-        except UnwritableError as error:
-            raise OSError(str(error)) from None
+        for path, answer in answers:
+            features[names[path]] = answer
+            advance()
     return features

@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.batch.output_files import OutputFolder
+from bansac.batch.records import SCALARS
 from bansac.cli.console import notes, report
-from bansac.engine.sampling import SAMPLERS
-from bansac.estimate.presets import find_preset, with_defaults
+from bansac.estimate.presets import find_preset
 from bansac.estimate.result import (
     WHY_COUNTS_DIFFER,
     AbsolutePose,
@@ -30,50 +30,44 @@ from bansac.matches.match_files import CameraLike
 from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.estimators import MATCHES, MODELS
 
-# Fields of the result with the same names in result.json.
-_COUNTS = (
-    "num_inliers",
-    "inlier_ratio",
-    "threshold",
-    "first_threshold",
-    "score",
-    "iterations",
-    "models_tested",
-    "restarts",
-    "stop_reason",
-    "model_confidence",
-)
-
 
 @dataclass(frozen=True)
 class Answer:
-    """A result with the name of the model, its matrix or coefficients, the threshold's unit and, if any, the pose."""
+    """A result with the name of the model for ``--model`` and the unit of the threshold."""
 
     name: str
     result: Result
-    model: Floats | None
-    unit: str
-    pose: RelativePose | AbsolutePose | None = None
+    unit: str = ""
+
+    @property
+    def model(self) -> Floats | None:
+        """Matrix or coefficients of the model: E of a motion, (R t) of a pose."""
+        model = self.result.model
+        if isinstance(model, RelativePose):
+            return essential_from_pose(*model)
+        return np.column_stack(model) if isinstance(model, AbsolutePose) else model
+
+    @property
+    def pose(self) -> dict[str, Floats]:
+        """R and t of a motion or of a pose; empty for other models."""
+        model = self.result.model
+        return model._asdict() if isinstance(model, RelativePose | AbsolutePose) else {}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``result.json``."""
         result, rival = self.result, self.result.rival
-        document: dict[str, Any] = {
+        names = (*SCALARS, "inlier_ratio", "first_threshold", "loading_seconds")
+        return {
             "model": self.name,
             "parameters": self.model,
-            "success": result.success,
-            "message": result.message,
-            "configuration": result.configuration,
+            **{name: getattr(result, name) for name in names if name != "num_data"},
+            "num_data": len(result.inliers),
             "rival": rival
             and {"model": rival.model, "num_inliers": int(rival.inliers.sum()), "threshold": rival.threshold},
-            "num_data": len(result.inliers),
-            **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": summarize_posterior(result.probabilities),
             "bansac": bansac.__version__,
+            **self.pose,
         }
-        if self.pose is not None:
-            document |= {"R": self.pose.R, "t": self.pose.t}
-        return document
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the results per point or match."""
@@ -107,9 +101,8 @@ class Answer:
             report.print(f"  {self.name}: {labelled} ({row.equation})", markup=False)
         elif self.model is not None:
             _print_array(self.name, self.model)
-        if self.pose is not None:
-            _print_array("R", self.pose.R)
-            _print_array("t", self.pose.t)
+        for name, array in self.pose.items():
+            _print_array(name, array)
 
 
 @dataclass(frozen=True)
@@ -128,13 +121,7 @@ class MultipleAnswer:
             "message": result.message,
             "num_data": len(result.labels),
             "models": [
-                {
-                    "parameters": found.model,
-                    "num_points": int(np.count_nonzero(result.labels == k)),
-                    "num_inliers": found.num_inliers,
-                    "threshold": found.threshold,
-                    "message": found.message,
-                }
+                Answer(self.name, found).as_dict() | {"num_points": int(np.count_nonzero(result.labels == k))}
                 for k, found in enumerate(result.results)
             ],
             **{name: getattr(result, name) for name in ("stop_reason", "seed", "seconds", "loading_seconds")},
@@ -151,7 +138,7 @@ class MultipleAnswer:
         report.print(f"{outcome}{self.result.message}, {1e3 * self.result.seconds:.2f} ms, seed {self.result.seed}")
         for found in self.result.results:
             report.print(f"{found.message}, threshold {found.threshold:g}")
-            Answer(self.name, found, found.model, "").show_model()
+            Answer(self.name, found).show_model()
 
 
 def estimate_two_view(
@@ -171,11 +158,7 @@ def estimate_model(
     unit = "px" if row.data == MATCHES or row.cameras else ""
     if row.cameras and (known[row.cameras[0]] is None or find_preset(settings.get("preset")).as_paper):
         unit = "normalised units"
-    if isinstance(result.model, RelativePose):
-        return Answer(name, result, essential_from_pose(*result.model), unit, result.model)
-    if isinstance(result.model, AbsolutePose):
-        return Answer(name, result, np.column_stack(result.model), unit, result.model)
-    return Answer(name, result, result.model, unit)
+    return Answer(name, result, unit)
 
 
 def matrices(**known: Any) -> dict[str, Floats]:
@@ -183,33 +166,20 @@ def matrices(**known: Any) -> dict[str, Floats]:
     return {name: camera for name, camera in known.items() if isinstance(camera, np.ndarray)}
 
 
-def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options of an estimation of H, F or E, given and default ones, for display."""
-    preset = find_preset(settings.get("preset"))
-    complete = with_defaults(preset.options, preset, MODELS[name].load_problem())
-    defaults = {field.name: getattr(complete, field.name) for field in fields(complete)}
-    options = defaults | {"trace": None} | {name: value for name, value in settings.items() if name in defaults}
-    words = {option: value for option, value in options.items() if value is not None}
-    sampler = SAMPLERS[options["sampler"]]
-    informed = "scores" in settings and (sampler.prior or sampler.order)
-    return words | {"priors": "scores of the matches" if informed else "none"}
-
-
 def _print_array(name: str, array: Floats) -> None:
     text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
 
 
-def figure_names(prefix: str = "") -> list[str]:
-    """Return the names of the figures of :func:`write_figures`."""
-    return [f"{prefix}{name}.png" for name in ("matches", "trace")]
+FIGURES = ("matches.png", "trace.png")
+"""Names of the figures of :func:`write_figures`."""
 
 
 def write_figures(
     folder: OutputFolder, images: tuple[Any, Any] | None, matches: Matches, answer: Answer, *, prefix: str = ""
 ) -> None:
     """Draw the matches by their posterior, and the trace if any."""
-    names = figure_names(prefix)
+    names = [prefix + name for name in FIGURES]
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)
         return

@@ -1,6 +1,5 @@
 """Arguments and options shared by several commands."""
 
-import contextlib
 import dataclasses
 import functools
 import inspect
@@ -17,20 +16,12 @@ from bansac.problems.estimators import MODELS
 from bansac.problems.polynomial import polynomial
 
 
-def parse_out(text: str) -> Path:
-    """Return the path of --out; "" is an error, not the current folder."""
-    if not text.strip():
-        raise typer.BadParameter(f"it must name a file or a folder, got {text!r}.")
-    return Path(text)
-
-
 def out_option(metavar: str, text: str) -> Any:
     """Return the option ``--out`` for a file or a folder, with a text for its help."""
-    return typer.Option("--out", metavar=metavar, parser=parse_out, help=text)
+    return typer.Option("--out", metavar=metavar, help=text)
 
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
-OutOption = Annotated[Path | None, out_option("DIR", "Write results and figures here.")]
 OverwriteFlag = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figures included.")
 ]
@@ -47,21 +38,10 @@ def _parse_threshold(text: str) -> float | str:
         raise typer.BadParameter(f"{text!r} is neither a number nor 'auto'.") from None
 
 
-def _parse_integer(text: str) -> int | float:
-    """Return a number, an int if it is whole: 1e4 is. The option refuses others."""
-    with contextlib.suppress(ValueError):
-        return int(text)
-    try:
-        number = float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a valid integer.") from None
-    return int(number) if number.is_integer() else number
-
-
 # The type of a flag and how its values are written: by the type of the option, or by its name.
 _VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
     "float": (float | None, {}),
-    "int": (str | None, {"metavar": "INTEGER", "parser": _parse_integer}),
+    "int": (int | None, {}),
     "str": (str | None, {}),
     "threshold": (str | None, {"metavar": "FLOAT|auto", "parser": _parse_threshold}),
 }
@@ -71,7 +51,7 @@ _DEFAULTS = {
     "threshold": "It is in pixels for H and F, and for E with --calib; in normalised units for E without; in the unit "
     "of the points for curves. By default, and with auto, it is estimated from the data.",
     "restarts": "Default: 16.",
-    "max_iterations": "1e4 works, too. Default: 20000 for H and F, 12000 for E, 3000 for curves.",
+    "max_iterations": "Default: 20000 for H and F, 12000 for E, 3000 for curves.",
 }
 
 

@@ -11,7 +11,7 @@ import typer
 from bansac.batch.job import Cameras, Job
 from bansac.batch.output_files import check_unread
 from bansac.batch.records import Record
-from bansac.batch.run import BatchSummary, Output, check_out, estimate_pairs
+from bansac.batch.run import BatchSummary, check_out, estimate_pairs
 from bansac.batch.sources import Source, find_sources, hloc_sources
 from bansac.cli.arguments import Shared, pair_executor, uses_scores
 from bansac.cli.console import NO_MODEL, note_on_interrupt, notes, print_json, report, show_progress
@@ -45,8 +45,9 @@ def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None, p
     if pair is not None:
         sources = [_find_pair(pair, sources, file)]
     with note_on_interrupt():
-        output = Output(path, tuple(inputs), overwrite=asked.overwrite, write=write)
-        outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
+        outcome = estimate_pairs(
+            job, sources, path, inputs, executor, workers, show_progress, overwrite=asked.overwrite, write=write
+        )
     show_outcome(path, outcome, json=asked.json)
 
 

@@ -46,7 +46,6 @@ def clear(json: JsonFlag = False) -> None:
 @app.command()
 @command
 def warm(
-    jobs: Annotated[int, typer.Option(min=1, help="Number of processes that compile side by side.")] = 1,
     options: Annotated[
         bool, typer.Option("--all", help="What presets, samplers, scores and the other options need, too.")
     ] = False,
@@ -54,7 +53,7 @@ def warm(
     """Compile the kernels for the default options in advance, for containers and installations."""
     compiled = loaded = 0
     with show_progress("calls", len(DEFAULTS) + options * len(OPTIONS), 0) as advance:
-        for done in warm_cache(jobs, options=options):
+        for done in warm_cache(options=options):
             compiled, loaded = compiled + done.compiled, loaded + done.loaded
             report.print(f"{done.name}: {done.compiled} compiled, {done.loaded} loaded, {done.seconds:.1f} s")
             advance()

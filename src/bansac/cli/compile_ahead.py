@@ -1,13 +1,10 @@
 """Compile the kernels of the package in advance, for containers and installations.
 
-Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.compiled.cache`). Numba compiles under one lock,
-so several kernels are compiled at once in processes, not in threads.
+Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.compiled.cache`).
 """
 
-import functools
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,14 +14,12 @@ from numba import config
 import bansac
 from bansac.compiled.cache import cache_folders
 from bansac.compiled.clock import KERNELS
-from bansac.compiled.compile_once import compile_once
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
 from bansac.engine.option_groups import Network
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
-from bansac.executors import ItemFailure, processes
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import ESTIMATORS, Estimator
 
@@ -95,20 +90,13 @@ class Warmed(NamedTuple):
     seconds: float
 
 
-def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
-    """Compile what the calls of ``DEFAULTS``, and with ``options`` those of ``OPTIONS``, need, in processes."""
-    tasks = (*DEFAULTS, *OPTIONS) if options else DEFAULTS
-    if jobs == 1:
-        for task in tasks:
-            yield _run(*task)
-        return
-    yield from _run_in_processes(tasks, jobs)
-    # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
-    for _ in _run_in_processes(tasks, 1):
-        pass
+def warm_cache(*, options: bool = False) -> Iterator[Warmed]:
+    """Compile what the calls of ``DEFAULTS``, and with ``options`` those of ``OPTIONS``, need."""
+    for task in (*DEFAULTS, *OPTIONS) if options else DEFAULTS:
+        yield _run(*task)
 
 
-def build_pack(path: Path, jobs: int) -> int:
+def build_pack(path: Path) -> int:
     """Compile the kernels of ``DEFAULTS`` and ``OPTIONS`` and write them into a pack, for a binary wheel.
 
     ``NUMBA_CACHE_DIR`` names an empty folder. ``NUMBA_CPU_NAME`` is the portable level of processors and
@@ -122,30 +110,11 @@ def build_pack(path: Path, jobs: int) -> int:
         raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES to nothing")
     if mismatch := find_mismatch(target):
         raise RuntimeError(f"the kernels {mismatch}")
-    for _ in warm_cache(jobs, options=True):
+    for _ in warm_cache(options=True):
         pass
     kernels = {key: kernel for folder in cache_folders() for key, kernel in read_cache(folder).items()}
     write_pack(path, target, kernels)
     return len(kernels)
-
-
-def _run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
-    """Run the tasks in processes and yield them as they end; closing the generator ends the processes."""
-    with tempfile.NamedTemporaryFile() as locks:
-        answers = processes.run(functools.partial(_run_shared, Path(locks.name)), tasks, jobs)
-        for _, answer in answers:
-            if isinstance(answer, ItemFailure):
-                raise OSError(answer.reason)
-            yield answer
-
-
-_share = functools.cache(compile_once)
-
-
-def _run_shared(locks: Path, task: Task) -> Warmed:
-    """Run a task in a process that shares the kernels with others."""
-    _share(locks)
-    return _run(*task)
 
 
 def _run(name: str, options: dict[str, Any]) -> Warmed:

@@ -36,17 +36,11 @@ class _Screen(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         """Print; a word that is longer than a line, such as a path, is not broken."""
         if self.is_terminal:
-            objects = tuple(self._break(one) if isinstance(one, str) else one for one in objects)
-        with _naming_output():
-            super().print(*objects, **options)
-
-    def _break(self, text: str) -> str:
-        lines = []
-        for line in text.split("\n"):
             wrapper = textwrap.TextWrapper(self.width, break_long_words=False, break_on_hyphens=False)
-            wrapper.subsequent_indent = line[: len(line) - len(line.lstrip())] + "  "
-            lines += wrapper.wrap(line) if len(line) > self.width else [line]
-        return "\n".join(lines)
+            wrapper.subsequent_indent = "    "
+            objects = tuple("\n".join(map(wrapper.fill, x.split("\n"))) if isinstance(x, str) else x for x in objects)
+        with _naming_output():
+            super().print(*objects, soft_wrap=True, **options)
 
 
 @contextmanager
@@ -60,8 +54,8 @@ def _naming_output() -> Iterator[None]:
         raise OSError(f"the output cannot be written: {error.strerror}") from None
 
 
-report = _Screen(emoji=False, highlight=False, soft_wrap=True)
-notes = _Screen(stderr=True, emoji=False, highlight=False, soft_wrap=True)
+report = _Screen(emoji=False, highlight=False)
+notes = _Screen(stderr=True, emoji=False, highlight=False)
 
 _QUIET = inspect.Parameter(
     "quiet",

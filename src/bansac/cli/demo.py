@@ -7,27 +7,22 @@ import numpy as np
 import typer
 
 from bansac.batch.output_files import OutputFolder
-from bansac.cli.answer import Answer, estimate_two_view, figure_names, write_figures
-from bansac.cli.arguments import JsonFlag, OutOption, OverwriteFlag, SeedOption
+from bansac.cli.answer import Answer, estimate_two_view, write_figures
+from bansac.cli.arguments import JsonFlag, SeedOption
 from bansac.cli.console import NO_MODEL, notes, print_json, report, show_table
-from bansac.cli.output import result_folder
 from bansac.matches import Matches, load_motorcycle, load_motorcycle_matches
 
 RUNS = 10
 RIGHT = 1.0  # pixels of the median distance of the true matches from the model
 
-_SAMPLE = 7  # matches of a minimal sample
-_PREFIX = "demo_"
 
-
-def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOption = 0, json: JsonFlag = False) -> None:
+def demo(seed: SeedOption = 0, json: JsonFlag = False) -> None:
     """Estimate the fundamental matrix of two photographs with few true matches.
 
     Uniform sampling (RANSAC), BANSAC and P-BANSAC, which starts from the scores of the matches, solve the same problem
-    with 10 seeds. The matches are in the package. A picture of them is written into the current folder, or all figures
-    into --out; both need Matplotlib. The pictures show the photographs if scikit-image can load them.
+    with 10 seeds. The matches are in the package. A picture of them is written into the current folder. It needs
+    Matplotlib, and shows the photographs if scikit-image can load them.
     """
-    folder = result_folder(out, figure_names(_PREFIX), overwrite=overwrite)
     pair = load_motorcycle_matches()
     methods: dict[str, dict[str, Any]] = {"uniform": {"sampler": "uniform"}, "bansac": {}}
     methods["p-bansac"] = {"scores": pair.scores}
@@ -36,23 +31,11 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
     answers = {
         name: [_estimate(pair, seed + run, **settings) for run in range(RUNS)] for name, settings in methods.items()
     }
-    first = answers["bansac"][0]
-    document: dict[str, Any] = {
-        "fundamental": _compare(pair, answers),
-        "result": first.as_dict(),
-        "loading_seconds": loading,
-    }
-    if not json:
-        _show(document["fundamental"], first, loading)
-    if folder is not None:
-        traced = _estimate(pair, seed, trace=True)
-        with folder.replacing(document):
-            write_figures(folder, _photographs(), pair, traced, prefix=_PREFIX)
+    first, comparison = answers["bansac"][0], _compare(pair, answers)
     if json:
-        print_json(document)
-    elif folder is not None:
-        report.print(f"wrote {', '.join(folder.files)}", markup=False)
+        print_json({"fundamental": comparison, "result": first.as_dict(), "loading_seconds": loading})
     else:
+        _show(comparison, first, loading)
         _draw(pair, first)
     raise typer.Exit(0 if first.result.success else NO_MODEL)
 
@@ -77,7 +60,6 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
     return {
         "num_matches": len(pair),
         "num_true": int(np.count_nonzero(pair.inliers)),
-        "inlier_ratio": answers["bansac"][0].result.inlier_ratio,
         "runs": RUNS,
         "methods": methods,
     }
@@ -101,12 +83,6 @@ def _show(comparison: dict[str, Any], first: Answer, loading: float) -> None:
         for name, figures in comparison["methods"].items()
     ]
     show_table(headings, rows, left=("sampler",))
-    samples = comparison["inlier_ratio"] ** -_SAMPLE
-    digits = 10 ** (len(str(round(samples))) - 1)
-    report.print(
-        f"Why: only 1 of about {round(samples / digits) * digits:,} samples of {_SAMPLE} matches has inliers alone. "
-        "BANSAC draws matches more often that agreed with its earlier models.\n"
-    )
     report.print(
         f"right: the median distance of the true matches from the model is below {RIGHT:g} px. success: the result "
         "says so itself. Iterations and times are medians, without the "
@@ -130,7 +106,7 @@ def _draw(pair: Matches, answer: Answer) -> None:
     try:
         folder = OutputFolder(Path())
     except OSError:
-        notes.print("bansac: no picture: the current folder is not writable; --out names another")
+        notes.print("bansac: no picture: the current folder is not writable")
         return
     write_figures(folder, _photographs(), pair, answer, prefix="bansac_demo_")
     if folder.files:

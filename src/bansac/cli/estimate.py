@@ -84,27 +84,23 @@ class Options(arguments.Shared):
 def estimate(asked: Options) -> None:
     """Estimate a model from a file of matches or points.
 
-    csv, tsv, txt and npy: the columns listed at --model, and optionally score. A header line of a text file may name
-    the columns in any order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and
-    matches (N x 2, their indices), or points (N x 2 or N x 3). Optional arrays: scores (N), and K, or K1 and K2. Scores
+    Text files and npy have the columns listed at --model, and optionally score; a header line may name them in any
+    order. npz and h5 have x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and matches (N x 2, their
+    indices), or points (N x 2 or N x 3), or points3D and points2D; optionally scores (N), and K, or K1 and K2. Scores
     in [0, 1] are used as prior probabilities. Without camera matrices the image points for E and absolute-pose are in
-    normalised units. The columns X Y Z x y of absolute-pose are a 3D point and its image; in npz and h5 the arrays are
-    points3D (N x 3) and points2D (N x 2). With --out the command writes result.json and data.npz (data, inliers,
-    probabilities, residuals). data.npz can be used as FILE again; it has no cameras with distortion, so --calib is then
-    needed again.
+    normalised units. With --out the command writes result.json and data.npz (data, inliers, probabilities, residuals),
+    which can be used as FILE again; it has no cameras with distortion.
 
     --multiple: several lines, planes (H) and so on in one file. data.npz then has the labels (N), which are the index
     of the model of each point or -1, and their probabilities (N x models + 1, the last column for -1). Points for E
     must be in normalised units.
 
     Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, a txt file with the names of
-    files, or one h5 file with a group per pair, which has the arrays of an h5 file; --pair chooses one pair. --out is
-    a .npz, .h5 or .parquet file with one row per pair: name, success, message, model and so on. In npz and h5, the
-    inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. The result of a pair is the same as in a
-    run of its own, for any --workers and --scheduler. Pairs that cannot be read are listed at the end. The exit code is
-    1 if no pair has a model. The journal beside --out (.sqlite) records the finished pairs. An interrupted run can be
-    resumed, and a second run estimates only new or changed pairs. Delete the journal to start again. A file written
-    with other settings, or any other file, is replaced only with --overwrite.
+    files, or one h5 file with a group per pair; --pair chooses one pair. --out is a .npz, .h5 or .parquet file with one
+    row per pair. In npz and h5, the inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. The exit
+    code is 1 if no pair has a model. The journal beside --out (.sqlite) records the finished pairs: the same command
+    resumes an interrupted run, and estimates only new or changed pairs. A file of another input or of other settings is
+    replaced only with --overwrite.
     """
     if not MODELS[asked.model].cameras:
         asked.refuse_for_model("calib")

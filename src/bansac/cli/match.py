@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from bansac.batch.features import FeatureStore, compute_features, image_pairs
-from bansac.batch.output_files import check_file, check_unread
+from bansac.batch.output_files import check_unread
 from bansac.batch.pair_selection import find_images, select_pairs
-from bansac.batch.run import Output, check_out, estimate_pairs
+from bansac.batch.run import check_out, estimate_pairs
 from bansac.cli import arguments
-from bansac.cli.answer import estimate_two_view, figure_names, matrices, settings_in_words, write_figures
+from bansac.cli.answer import FIGURES, estimate_two_view, matrices, write_figures
 from bansac.cli.batch import make_job, show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
-from bansac.cli.output import check_new_file, check_page, leave, result_folder
+from bansac.cli.output import check_new_file, leave, result_folder
 from bansac.executors import ItemFailure, threads
 from bansac.matches.image_matching import check_matching, match_images
 from bansac.matches.images import MAX_SIZE, import_opencv
@@ -63,10 +63,6 @@ class Options(arguments.Shared):
             help="Write one page with the matches and a replay of the run; --overwrite replaces an earlier one.",
         ),
     ] = None
-    summary: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Of a folder: write a page for a browser with a row a pair."),
-    ] = None
 
 
 @arguments.takes_options
@@ -77,14 +73,13 @@ def match(asked: Options) -> None:
     pixels. Coordinates and thresholds refer to the images in the files, for any --max-size. With --out the command
     writes result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs, residuals) and figures.
 
-    For a folder, the features of the images are computed once and stored beside --out. The --pairs are then matched and
+    For a folder, the features of the images are stored in bansac-features beside --out, and the --pairs are matched and
     estimated on all cores. --out has one row per pair: image1, image2, success, message, model and so on. features1 and
-    features2 are the names of npz files in bansac-features with the points of the images. index1 and index2, from
-    offsets[k] to offsets[k + 1], are the indices of the matched points of pair k. inliers and probabilities have the
-    same order (lists in Parquet). The journal beside --out (.sqlite) records the finished pairs. An interrupted run can
-    be resumed, and a second run matches only pairs that are new, changed or failed. A file written with other settings,
-    or any other file, is replaced only with --overwrite. Images that cannot be read are listed at the end. The exit
-    code is 1 if no pair has a model.
+    features2 are the names of npz files with the points of the images. index1 and index2, from offsets[k] to
+    offsets[k + 1], are the indices of the matched points of pair k; inliers and probabilities have the same order. The
+    journal beside --out (.sqlite) records the finished pairs: the same command resumes an interrupted run, and matches
+    only pairs that are new, changed or failed. Another file is replaced only with --overwrite. The exit code is 1 if no
+    pair has a model.
     """
     if asked.model == "E" and asked.calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
@@ -99,12 +94,13 @@ def match(asked: Options) -> None:
 
 
 def _match_two(asked: Options, image2: Path) -> None:
-    asked.refuse("is for a folder of images, not for two", "pairs", "summary", "workers", "scheduler")
+    asked.refuse("is for a folder of images, not for two", "pairs", "workers", "scheduler")
     K1, K2 = read_calibration(asked.calib) if asked.calib is not None else (None, None)
     inputs = (asked.image1, image2, asked.calib)
-    folder = result_folder(asked.out, [MATCHES, *figure_names()], inputs, overwrite=asked.overwrite)
+    folder = result_folder(asked.out, [MATCHES, *FIGURES], inputs, overwrite=asked.overwrite)
     if asked.report is not None:
-        check_page(asked.report, "--report")
+        if asked.report.suffix not in (".html", ".htm"):
+            raise ValueError(f"--report must end in .html, got {str(asked.report)!r}")
         check_new_file(asked.report, asked.overwrite, "--report")
     sizes = {"max_features": asked.features, "max_size": asked.max_size}
     matches = match_images(asked.image1, image2, ratio=asked.ratio, mutual=not asked.one_way, **sizes)
@@ -120,7 +116,7 @@ def _match_two(asked: Options, image2: Path) -> None:
             write_figures(folder, (asked.image1, image2), matches, answer)
     if asked.report is not None:
         listed = {name: getattr(asked, name) for name in ("model", "ratio", "features", "max_size", "one_way")}
-        listed |= settings_in_words(asked.model, settings)
+        listed |= {"scores": "scores" in settings, **asked.settings}
         answer.result.report(asked.report, matches.x1, matches.x2, image1=asked.image1, image2=image2, settings=listed)
         document["report"] = str(asked.report)
     leave(document, answer, folder, asked.report, json=asked.json, heading=f"{len(matches)} matches")
@@ -135,9 +131,6 @@ def _match_folder(asked: Options) -> None:
     import_opencv()
     path = check_out(asked.out)
     check_unread(path, [asked.calib])
-    if asked.summary is not None:
-        check_page(asked.summary, "--summary")
-        check_file(asked.summary, "--summary")
     images = find_images(asked.image1)
     pairs = select_pairs(asked.pairs or "exhaustive", list(images))
     names = {name for pair in pairs for name in pair}
@@ -148,8 +141,9 @@ def _match_folder(asked: Options) -> None:
         extracting = executor if asked.scheduler else threads  # OpenCV releases the interpreter lock
         features = compute_features(store, paths, extracting, workers, show_progress)
         sources = image_pairs(pairs, features, store, asked.ratio, not asked.one_way)
-        output = Output(path, (asked.image1,), asked.summary, asked.overwrite)
-        outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
+        outcome = estimate_pairs(
+            job, sources, path, [asked.image1], executor, workers, show_progress, overwrite=asked.overwrite
+        )
     failed = {name: answer.reason for name, answer in features.items() if isinstance(answer, ItemFailure)}
     if not asked.json:
         show_failures(failed)

@@ -97,12 +97,6 @@ def leave(
     raise typer.Exit(0 if answer.result.success else NO_MODEL)
 
 
-def check_page(path: Path, option: str) -> None:
-    """Raise a ValueError if the name of a page for a browser has another suffix."""
-    if path.suffix not in (".html", ".htm"):
-        raise ValueError(f"{option} must end in .html, got {str(path)!r}")
-
-
 def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:
     """Raise an OSError or ValueError unless the file can be written and, if it exists, may be replaced."""
     check_file(path, option)

@@ -141,8 +141,8 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         both = PairMatches(first, second, pair_id, matches, x1, x2, view1.size, view2.size)
         if view1.rays is None or view2.rays is None:
             return both
-        rays1, rays2 = view1.rays[matches[:, 0]], view2.rays[matches[:, 1]]
-        return replace(both, rays1=rays1, rays2=rays2, pixel=(view1.pixel + view2.pixel) / 2)
+        rays = np.hstack([view1.rays[matches[:, 0]], view2.rays[matches[:, 1]]])
+        return replace(both, rays=rays, pixel=(view1.pixel + view2.pixel) / 2)
 
     def write(self, geometries: Iterable[PairGeometry]) -> None:
         """Write the geometries of pairs without geometries in one transaction."""

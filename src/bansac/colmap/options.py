@@ -7,14 +7,6 @@ from bansac.maths.validate import as_integer
 
 MODEL_SELECTIONS = ("colmap", "bansac")
 
-_RATIOS = (
-    "min_inlier_ratio",
-    "min_E_F_inlier_ratio",
-    "max_H_inlier_ratio",
-    "watermark_min_inlier_ratio",
-    "watermark_border_size",
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class VerificationOptions:
@@ -39,13 +31,7 @@ class VerificationOptions:
         See ``model_selection``. A pair is panoramic if a rotation has more than this fraction of the inliers of a
         planar pair.
     detect_watermark : bool
-        Whether to detect pairs whose inliers are a watermark in the border of the images.
-    watermark_min_inlier_ratio : float
-        Smallest fraction of the inliers that are in the border of both images and follow one translation.
-    watermark_border_size : float
-        Width of the border relative to the diagonal of the image.
-    watermark_detection_max_error : float
-        Largest distance in pixels of a match from the translation.
+        Whether to detect pairs whose inliers are a watermark in the border of the images, with COLMAP's other defaults.
     filter_stationary_matches : bool
         Whether to drop matches with nearly the same position in both images before the estimation, such as those on a
         vehicle that carries the camera.
@@ -53,10 +39,7 @@ class VerificationOptions:
         Largest distance in pixels of the positions of a stationary match.
     multiple_models : bool
         Whether to search for several rigid motions. If a pair has two or more, its configuration is ``"multiple"``.
-        Otherwise it is verified as without this option.
-    multiple_ignore_watermark : bool
-        Whether to drop the matches of motions that are watermarks, if ``multiple_models`` and ``detect_watermark`` are
-        True.
+        Otherwise it is verified as without this option. Motions that are watermarks are dropped.
     seed : int
         Seed of the random numbers. The seed of a pair is derived from it and from the id of the pair in the database.
 
@@ -79,21 +62,17 @@ class VerificationOptions:
     min_E_F_inlier_ratio: float = 0.95  # noqa: N815
     max_H_inlier_ratio: float = 0.8  # noqa: N815
     detect_watermark: bool = True
-    watermark_min_inlier_ratio: float = 0.7
-    watermark_border_size: float = 0.1
-    watermark_detection_max_error: float = 4.0
     filter_stationary_matches: bool = False
     stationary_matches_max_error: float = 4.0
     multiple_models: bool = False
-    multiple_ignore_watermark: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name in ("max_error", "watermark_detection_max_error", "stationary_matches_max_error"):
+        for name in ("max_error", "stationary_matches_max_error"):
             if not 0.0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be a number > 0, got {getattr(self, name)!r}")
-        for name in _RATIOS:
+        for name in ("min_inlier_ratio", "min_E_F_inlier_ratio", "max_H_inlier_ratio"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)!r}")
         for field, least in (("min_num_inliers", 1), ("seed", 0)):

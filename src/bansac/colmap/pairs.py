@@ -46,9 +46,9 @@ class PairMatches:
         (.5, .5). F and H are in the same convention.
     size1, size2 : (int, int)
         Height and width of the images.
-    rays1, rays2 : (N, 2) ndarray or None
-        Undistorted keypoints in normalised units, NaN where the undistortion failed. None if a camera has no prior
-        focal length.
+    rays : (N, 4) ndarray or None
+        Undistorted keypoints in normalised units, x1, y1, x2, y2, NaN where the undistortion failed. None if a camera
+        has no prior focal length.
     pixel : float
         Size of a pixel in normalised units, the mean of both cameras.
     """
@@ -61,14 +61,8 @@ class PairMatches:
     x2: Floats
     size1: tuple[int, int]
     size2: tuple[int, int]
-    rays1: Floats | None = None
-    rays2: Floats | None = None
+    rays: Floats | None = None
     pixel: float = 1.0
-
-    @property
-    def rays(self) -> Floats | None:
-        """Rays of the matches (N, 4): x1, y1, x2, y2; None if a camera has no prior focal length."""
-        return None if self.rays1 is None or self.rays2 is None else np.hstack([self.rays1, self.rays2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +180,7 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
 
 
 def _subset(pair: PairMatches, mask: Bools) -> PairMatches:
-    values = {name: getattr(pair, name) for name in ("matches", "x1", "x2", "rays1", "rays2")}
+    values = {name: getattr(pair, name) for name in ("matches", "x1", "x2", "rays")}
     return replace(pair, **{name: value[mask] for name, value in values.items() if value is not None})
 
 
@@ -196,7 +190,7 @@ def _split(pair: PairMatches, options: VerificationOptions) -> tuple[list[NDArra
     estimation = _DEFAULT.replace(threshold=options.max_error, seed=derive_seed(options.seed, pair.pair_id))
     for motion in _find_motions(pair.x1, pair.x2, options, estimation):
         sides = pair.x1[motion], pair.x2[motion], pair.size1, pair.size2
-        if options.multiple_ignore_watermark and is_watermark(*sides, options):
+        if is_watermark(*sides, options):
             kept &= ~motion
         else:
             motions.append(pair.matches[motion])

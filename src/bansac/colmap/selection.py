@@ -17,6 +17,10 @@ from bansac.maths.arrays import Bools, Floats
 
 _Size = tuple[int, int]
 
+# Of a watermark: the smallest share of the inliers, the width of the border by the diagonal of the image, and the
+# largest distance in pixels from the translation.
+_MARK_SHARE, _BORDER, _MARK_ERROR = 0.7, 0.1, 4.0
+
 
 @dataclass(frozen=True, eq=False)
 class Support:
@@ -76,20 +80,20 @@ def find_rotation(rays1: Floats, rays2: Floats, max_error: float) -> tuple[Float
 
 def is_watermark(x1: Floats, x2: Floats, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
     """Return whether the inliers of a pair, in pixels, are a watermark; False if watermarks are not to be detected."""
-    border = _in_border(x1, size1, options) & _in_border(x2, size2, options)
-    needed = options.watermark_min_inlier_ratio * len(x1)
+    border = _in_border(x1, size1) & _in_border(x2, size2)
+    needed = _MARK_SHARE * len(x1)
     if not options.detect_watermark or len(x1) == 0 or np.count_nonzero(border) < needed:
         return False
     shifts = x2 - x1
     for shift in shifts[border][:: 1 + len(shifts) // 100]:  # of at most 100 matches, evenly spaced
         distances = np.hypot(*(shifts - shift).T)
-        if np.count_nonzero(distances <= options.watermark_detection_max_error) >= needed:
+        if np.count_nonzero(distances <= _MARK_ERROR) >= needed:
             return True
     return False
 
 
-def _in_border(x: Floats, size: _Size, options: VerificationOptions) -> Bools:
+def _in_border(x: Floats, size: _Size) -> Bools:
     height, width = size
-    depth = options.watermark_border_size * np.hypot(height, width)
+    depth = _BORDER * np.hypot(height, width)
     inside = (x > depth) & (x < np.array([width, height]) - depth)
     return np.asarray(~inside.all(axis=1))

@@ -1,17 +1,14 @@
-"""Translate arguments of OpenCV's functions (points, flags and ``UsacParams``) for the estimators."""
+"""Translate arguments of OpenCV's functions (points and flags) for the estimators."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.result import Result
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_points, check_same_length
 
-LMEDS, RANSAC, RHO = 4, 8, 16
-_PROSAC = "prosac"
+LMEDS, RANSAC, RHO, _USAC_PROSAC = 4, 8, 16, 37
 
 # Settings by the value of OpenCV's flag; the list in ``bansac.compat.cv2`` explains them.
 METHODS: dict[int, dict[str, Any]] = {
@@ -23,54 +20,29 @@ METHODS: dict[int, dict[str, Any]] = {
     34: {},  # USAC_FM_8PTS
     35: {"preset": "fast"},  # USAC_FAST
     36: {"preset": "accurate"},  # USAC_ACCURATE
-    37: {"sampler": _PROSAC},  # USAC_PROSAC
+    _USAC_PROSAC: {"sampler": "prosac"},
     38: {"scoring": "magsac++"},  # USAC_MAGSAC
 }
 
-# Constants of UsacParams.sampler and UsacParams.score.
-_SAMPLING_PROSAC = 3
-_SCORES = {0: "inliers", 1: "msac", 2: "magsac++"}
-
-
-class Call(NamedTuple):
-    """Threshold and settings of a call."""
-
-    threshold: float | None
-    settings: dict[str, Any]
-
-    def run(self, estimate: Callable[..., Result], x1: Floats, *others: Any) -> Result:
-        """Call an estimator; PROSAC requires points in the order of their quality."""
-        ordered = {"scores": -np.arange(float(len(x1)))} if self.settings.get("sampler") == _PROSAC else {}
-        return estimate(x1, *others, threshold=self.threshold, **ordered, **self.settings)
-
 
 def read_method(
+    n: int,
     method: Any,
     threshold: float | None,
     max_iterations: float | None,
     confidence: float | None,
     default_threshold: float | None = None,
-) -> Call:
-    """Translate a flag or a ``cv2.UsacParams``, and its numbers; RANSAC and RHO replace a threshold of 0 or less."""
-    if hasattr(method, "maxIterations"):
-        settings: dict[str, Any] = {
-            "confidence": method.confidence,
-            "max_iterations": method.maxIterations,
-            "seed": abs(method.randomGeneratorState),
-        }
-        if method.sampler == _SAMPLING_PROSAC:
-            settings["sampler"] = _PROSAC
-        if method.score not in _SCORES:
-            raise ValueError(f"UsacParams.score must be RANSAC, MSAC or MAGSAC, got {method.score}")
-        settings["scoring"] = _SCORES[method.score]
-        return Call(float(method.threshold), settings)
+) -> dict[str, Any]:
+    """Return the settings of a flag and its numbers for n points; RANSAC and RHO replace a threshold of 0 or less."""
     if not isinstance(method, int | np.integer) or int(method) not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(str, METHODS))}, got {method!r}")
     numbers = {"max_iterations": max_iterations, "confidence": confidence}
     settings = METHODS[int(method)] | {name: value for name, value in numbers.items() if value is not None}
-    if int(method) in (RANSAC, RHO) and default_threshold is not None and is_number(threshold) and threshold <= 0.0:
-        threshold = default_threshold
-    return Call(None if int(method) == LMEDS else threshold, settings)
+    if int(method) == _USAC_PROSAC:
+        settings["scores"] = -np.arange(float(n))  # the points are in the order of their quality
+    if int(method) in (RANSAC, RHO) and isinstance(threshold, int | float | np.number) and threshold <= 0.0:
+        threshold = default_threshold or threshold
+    return settings | {"threshold": None if int(method) == LMEDS else threshold}
 
 
 def as_pair(
@@ -95,11 +67,6 @@ def as_pair(
     return pair[0], pair[1]
 
 
-def is_number(value: Any) -> TypeGuard[float]:
-    """Return whether a value is a number; others are left to the checks of the estimator, which name the argument."""
-    return isinstance(value, int | float | np.number)
-
-
 def is_flag(method: Any, flag: int) -> bool:
-    """Return whether the method equals a flag; False for UsacParams."""
+    """Return whether the method equals a flag."""
     return isinstance(method, int | np.integer) and int(method) == flag

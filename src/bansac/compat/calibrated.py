@@ -5,7 +5,7 @@ from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
 from bansac.compat.return_values import (
@@ -33,15 +33,11 @@ _CAMERAS, _SEARCH = ("cameraMatrix1", "distCoeffs1", "cameraMatrix2", "distCoeff
 _E_OF_ONE = ("points1", "points2", "cameraMatrix", *_SEARCH, "maxIters", "mask")
 _E_OF_FOCAL = ("points1", "points2", "focal", "pp", *_SEARCH, "maxIters", "mask")
 _E_OF_TWO = ("points1", "points2", *_CAMERAS, *_SEARCH, "mask")
-_E_OF_PARAMS = ("points1", "points2", *_CAMERAS[::2], "dist_coeff1", "dist_coeff2", "params", "mask")
 _POSE_OF_ONE = ("E", "points1", "points2", "cameraMatrix", "R", "t", "mask")
 _POSE_OF_FOCAL = ("E", "points1", "points2", "R", "t", "focal", "pp", "mask")
 _POSE_OF_TWO = ("points1", "points2", *_CAMERAS, "E", "R", "t", *_SEARCH, "mask")
 _DEFAULTS: dict[str, Any] = {"focal": 1.0, "pp": (0.0, 0.0), "method": RANSAC, "threshold": 1.0}
 _DEFAULTS |= dict.fromkeys(("E", "R", "t", "mask")) | {"prob": 0.999, "maxIters": 4000}
-
-# Default of ``iterationsCount``.
-_OF_POSE = 400
 
 # Values of OpenCV's SOLVEPNP_* flags, and of its USAC_* flags.
 _SOLVEPNP, _USAC = range(9), range(32, 39)
@@ -49,13 +45,12 @@ _SOLVEPNP, _USAC = range(9), range(32, 39)
 
 @raises_opencv_error
 def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwargs: Any) -> Answer:
-    """Estimate the essential matrix of two calibrated images, with all signatures of ``cv2.findEssentialMat``.
+    """Estimate the essential matrix of two calibrated images, as ``cv2.findEssentialMat`` without ``UsacParams``.
 
     The signatures are
     ``(points1, points2, cameraMatrix, method=RANSAC, prob=.999, threshold=1.0, maxIters=4000, mask=None)``,
-    ``(points1, points2, focal=1.0, pp=(0, 0), method, prob, threshold, maxIters, mask)``,
-    ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, method, prob, threshold, mask)`` and
-    ``(points1, points2, cameraMatrix1, cameraMatrix2, dist_coeff1, dist_coeff2, params, mask)``.
+    ``(points1, points2, focal=1.0, pp=(0, 0), method, prob, threshold, maxIters, mask)`` and
+    ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, method, prob, threshold, mask)``.
 
     Parameters
     ----------
@@ -78,9 +73,7 @@ def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwarg
     """
     shapes = [np.shape(value) for value in args]
     names: Sequence[str] = _E_OF_FOCAL
-    if "params" in kwargs or shapes[1:2] == [(3, 3)]:
-        names = _E_OF_PARAMS
-    elif "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
+    if "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
         names = _E_OF_TWO
     elif "cameraMatrix" in kwargs or shapes[:1] == [(3, 3)]:
         names = _E_OF_ONE
@@ -105,13 +98,13 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
     if len(x1) < 5:
         warn_of_doubt(f"no model: an essential matrix needs 5 points, got {len(x1)}")
         return None, None
-    method = arguments["params"] if "params" in arguments else arguments["method"]
+    method = arguments["method"]
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
         models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
         return answer_of_all([E / np.sqrt(2.0) for E in models], 5, mask)
-    threshold, max_iterations = arguments.get("threshold", 1.0), arguments.get("maxIters", _DEFAULTS["maxIters"])
-    call = read_method(RANSAC if is_flag(method, 0) else method, threshold, max_iterations, arguments.get("prob"))
-    E, inliers = answer(call.run(estimate_essential, x1, x2, camera1, camera2), 5, mask)
+    numbers = arguments["threshold"], arguments.get("maxIters", _DEFAULTS["maxIters"]), arguments["prob"]
+    settings = read_method(len(x1), RANSAC if is_flag(method, 0) else method, *numbers)
+    E, inliers = answer(estimate_essential(x1, x2, camera1, camera2, **settings), 5, mask)
     return (None if E is None else E / np.sqrt(2.0)), inliers
 
 
@@ -182,80 +175,65 @@ def solvePnPRansac(
     distCoeffs: ArrayLike | None,
     rvec: Any = None,
     tvec: Any = None,
-    useExtrinsicGuess: Any = False,
-    iterationsCount: Any = _OF_POSE,
+    useExtrinsicGuess: bool = False,
+    iterationsCount: int | None = 400,
     reprojectionError: float = 8.0,
     confidence: float | None = 0.99,
     inliers: Any = None,
     flags: Any = 0,
-    params: Any = None,
-) -> tuple[Any, ...]:
+) -> tuple[bool, Floats | None, Floats | None, NDArray[np.int32] | None]:
     """Estimate the pose of a camera from 3D points and their images, as ``cv2.solvePnPRansac``.
-
-    The second signature is ``(objectPoints, imagePoints, cameraMatrix, distCoeffs, rvec, tvec, inliers, params)``.
 
     Parameters
     ----------
-    objectPoints : (N, 3), (N, 1, 3) or (1, N, 3) array_like
-        At least four 3D points.
-    imagePoints : (N, 2), (N, 1, 2) or (1, N, 2) array_like
-        Their images in pixels.
+    objectPoints, imagePoints : (N, 3) and (N, 2), (N, 1, 3) and (N, 1, 2), or (1, N, 3) and (1, N, 2) array_like
+        At least four 3D points, and their images in pixels.
     cameraMatrix : (3, 3) array_like
         Camera matrix.
     distCoeffs : array_like or None
         (k1, k2, p1, p2[, k3[, k4, k5, k6]]), or 12 or 14 coefficients with zeros after k6. None or empty: no
         distortion.
-    rvec, tvec : (3, 1) ndarray, optional
-        With ``useExtrinsicGuess``, the initial pose, and output arrays; else ignored.
-    useExtrinsicGuess : bool, optional
-        Whether the search starts from ``rvec`` and ``tvec``.
-    iterationsCount, confidence : int and float, optional
+    rvec, tvec, useExtrinsicGuess
+        With ``useExtrinsicGuess``, the initial pose (3, 1) and (3, 1), and output arrays; else ignored.
+    iterationsCount, confidence, flags
         See :mod:`bansac.compat.cv2`.
     reprojectionError : float, optional
         Largest reprojection error of an inlier in pixels.
     inliers : optional
         Ignored.
-    flags : int, optional
-        One of ``SOLVEPNP_*`` or ``USAC_*``, see :mod:`bansac.compat.cv2`.
-    params : cv2.UsacParams, optional
-        Options instead of the flags and the numbers.
 
     Returns
     -------
     retval : bool
         Whether a pose was found.
-    cameraMatrix : (3, 3) ndarray
-        The argument; only with the second signature.
     rvec, tvec : (3, 1) ndarray or None
         Rotation vector and translation of ``x ~ K (R X + t)``. Without a pose, the initial one; if there is none,
-        zeros, or None with ``USAC_*`` or ``params``.
+        zeros, or None with ``USAC_*``.
     inliers : (M, 1) ndarray of int32 or None
         Indices of the inliers. None without a pose.
     """
-    if hasattr(iterationsCount, "maxIterations"):
-        useExtrinsicGuess, iterationsCount, params = False, _OF_POSE, iterationsCount
     X, x = as_pair("objectPoints", objectPoints, "imagePoints", imagePoints, channels=(3, 2), least=4)
     camera = _with_distortion(("cameraMatrix", "distCoeffs"), cameraMatrix, distCoeffs)
-    if params is None and (not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC)):
+    if not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC):
         raise ValueError(f"flags must be 0 to 8 (SOLVEPNP_*) or 32 to 38 (USAC_*), got {flags!r}")
-    method = (int(flags) if flags in _USAC else RANSAC) if params is None else params
-    call = read_method(method, reprojectionError, iterationsCount, confidence)
+    method = int(flags) if flags in _USAC else RANSAC
+    settings = read_method(len(x), method, reprojectionError, iterationsCount, confidence)
     guess: tuple[Floats, Floats] | None = None
     if useExtrinsicGuess and rvec is not None and tvec is not None:
         guess = as_numbers("rvec", np.ravel(rvec), (3,)), as_numbers("tvec", np.ravel(tvec), (3,))
-        call.settings["initial_model"] = (rotation_matrix(guess[0]), guess[1])
-    result = call.run(estimate_absolute_pose, X, x, camera)
+        settings["initial_model"] = (rotation_matrix(guess[0]), guess[1])
+    result = estimate_absolute_pose(X, x, camera, **settings)
     success = is_returned(result, 4)
     pose = (_rotation_vector(result.model.R), result.model.t) if success else guess
     if pose is None and is_flag(method, RANSAC):
         pose = np.zeros(3), np.zeros(3)
     outputs = (None, None) if guess is None else (rvec, tvec)
-    vectors: tuple[Any, ...] = (None, None)
+    vectors: tuple[Any, Any] = (None, None)
     if pose is not None:
-        vectors = tuple(write_same_shape(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
+        first, second = (write_same_shape(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
+        vectors = first, second
     indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if success else None
-    camera_matrix = () if params is None else (np.asarray(cameraMatrix),)
-    return success, *camera_matrix, *vectors, indices
+    return success, *vectors, indices
 
 
 def _rotation_vector(R: Floats) -> Floats:
@@ -267,8 +245,7 @@ def _rotation_vector(R: Floats) -> Floats:
 
 def _cameras(arguments: Mapping[str, Any]) -> tuple[Floats | Camera, Floats | Camera]:
     if "cameraMatrix1" in arguments:
-        coefficients = "dist_coeff" if "params" in arguments else "distCoeffs"
-        pairs = ((f"cameraMatrix{i}", f"{coefficients}{i}") for i in (1, 2))
+        pairs = ((f"cameraMatrix{i}", f"distCoeffs{i}") for i in (1, 2))
         camera1, camera2 = (_with_distortion(names, *(arguments[name] for name in names)) for names in pairs)
         return camera1, camera2
     matrix: Any = arguments.get("cameraMatrix")

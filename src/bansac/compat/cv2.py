@@ -23,8 +23,7 @@ Values of ``method`` (the constants have OpenCV's values):
 ``solvePnPRansac`` has ``flags`` instead of a method: all ``SOLVEPNP_*`` are the default options, with samples of three
 points (P3P); the ``USAC_*`` are those above.
 
-A ``cv2.UsacParams`` can be passed as the method, or third, before the mask, as in OpenCV. It sets the threshold, the
-confidence, the number of iterations, the seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored.
+``cv2.UsacParams`` is not supported: the estimators of :mod:`bansac` have these options.
 
 ``confidence`` and ``prob`` have OpenCV's defaults. The default of ``maxIters`` is OpenCV's for affine maps,
 similarities and translations. For other models ``maxIters`` and ``iterationsCount`` are four times OpenCV's, because an
@@ -44,57 +43,28 @@ Differences from OpenCV's return values:
 """
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.compat.arguments import LMEDS, RANSAC, RHO, Call, as_pair, is_flag, is_number, read_method
-from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
-from bansac.compat.return_values import (
-    Answer,
-    answer,
-    answer_of_all,
-    error_type,
-    raises_opencv_error,
-    warn_of_doubt,
-    write_same_shape,
-)
-from bansac.estimate.transforms import estimate_affine, estimate_affine_3d, estimate_similarity
+from bansac.compat.arguments import LMEDS as LMEDS
+from bansac.compat.arguments import RANSAC as RANSAC
+from bansac.compat.arguments import RHO as RHO
+from bansac.compat.arguments import as_pair, is_flag, read_method
+from bansac.compat.calibrated import findEssentialMat as findEssentialMat
+from bansac.compat.calibrated import recoverPose as recoverPose
+from bansac.compat.calibrated import solvePnPRansac as solvePnPRansac
+from bansac.compat.return_values import Answer, answer, answer_of_all, error_type, raises_opencv_error, warn_of_doubt
+from bansac.estimate.result import Result
+from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography
-from bansac.maths.arrays import Bytes, Floats
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_integer
 from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.fundamental_8pt import fundamental_8pt
 from bansac.solvers.homography_dlt import homography_dlt
-
-__all__ = [
-    "FM_7POINT",
-    "FM_8POINT",
-    "FM_LMEDS",
-    "FM_RANSAC",
-    "LMEDS",
-    "RANSAC",
-    "RHO",
-    "SOLVEPNP_EPNP",
-    "SOLVEPNP_ITERATIVE",
-    "SOLVEPNP_P3P",
-    "USAC_ACCURATE",
-    "USAC_DEFAULT",
-    "USAC_FAST",
-    "USAC_FM_8PTS",
-    "USAC_MAGSAC",
-    "USAC_PARALLEL",
-    "USAC_PROSAC",
-    "estimateAffine2D",
-    "estimateAffine3D",
-    "estimateAffinePartial2D",
-    "findEssentialMat",
-    "findFundamentalMat",
-    "findHomography",
-    "recoverPose",
-    "solvePnPRansac",
-]
 
 FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC = 1, 2, LMEDS, RANSAC
 USAC_DEFAULT, USAC_PARALLEL, USAC_FM_8PTS, USAC_FAST, USAC_ACCURATE, USAC_PROSAC, USAC_MAGSAC = range(32, 39)
@@ -108,9 +78,6 @@ _DEFAULT_THRESHOLD = 3.0
 
 # Default of ``maxIters`` of fundamental matrices.
 _OF_FUNDAMENTAL = 4000
-
-# Iterations, confidence and least number of matches of OpenCV's affine maps of space.
-_OF_SPACE, _CONFIDENCE_OF_SPACE, _LEAST_OF_SPACE = 1000, 0.99, 4
 
 
 @raises_opencv_error
@@ -155,12 +122,11 @@ def findHomography(
            [0., 0., 1.]]), (50, 1))
     """
     x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True, least=4)
-    mask = ransacReprojThreshold if hasattr(method, "maxIterations") and mask is None else mask  # as in OpenCV
     if is_flag(method, 0):
         H = homography_dlt(x1, x2)
         return answer_of_all([] if H is None else [H], len(x1), mask)
-    call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
-    return answer(call.run(estimate_homography, x1, x2), 4, mask)
+    settings = read_method(len(x1), method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
+    return answer(estimate_homography(x1, x2, **settings), 4, mask)
 
 
 @raises_opencv_error
@@ -177,16 +143,12 @@ def findFundamentalMat(
 
     Parameters
     ----------
-    points1, points2 : (N, 2), (N, 1, 2) or (N, 3) array_like
-        Matched points; (N, 3) are homogeneous.
-    method, confidence
-        See :mod:`bansac.compat.cv2`.
+    points1, points2, method, confidence, mask
+        As in :func:`findHomography`.
     ransacReprojThreshold : float
         Largest Sampson distance of an inlier. 0 or less is 3 for FM_RANSAC.
     maxIters : int, optional
         See :mod:`bansac.compat.cv2`. An array passed as ``maxIters`` is the mask, as in OpenCV's shorter signature.
-    mask : (N, 1) ndarray of uint8, optional
-        Output array for the mask.
 
     Returns
     -------
@@ -199,7 +161,6 @@ def findFundamentalMat(
     x1, x2 = as_pair("points1", points1, "points2", points2, homogeneous=True)
     if isinstance(maxIters, np.ndarray):
         maxIters, mask = _OF_FUNDAMENTAL, maxIters
-    mask = ransacReprojThreshold if hasattr(method, "maxIterations") and mask is None else mask  # as in OpenCV
     if len(x1) < 7:
         warn_of_doubt(f"no model: a fundamental matrix needs 7 points, got {len(x1)}")
         return None, None
@@ -208,8 +169,8 @@ def findFundamentalMat(
     if is_flag(method, FM_7POINT) or is_flag(method, FM_8POINT):
         F = fundamental_8pt(x1, x2)
         return answer_of_all([] if F is None else [_divide(F)], len(x1), mask)
-    call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
-    F, inliers = answer(call.run(estimate_fundamental, x1, x2), 7, mask)
+    settings = read_method(len(x1), method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
+    F, inliers = answer(estimate_fundamental(x1, x2, **settings), 7, mask)
     return (None if F is None else _divide(F)), inliers
 
 
@@ -230,12 +191,8 @@ def estimateAffine2D(
     ----------
     from_, to : (N, 2) or (N, 1, 2) array_like
         At least two matched points.
-    inliers : (N, 1) ndarray of uint8, optional
-        Output array for the mask.
-    method, maxIters, confidence
-        See :mod:`bansac.compat.cv2`.
-    ransacReprojThreshold : float
-        Largest transfer error of an inlier.
+    inliers, method, ransacReprojThreshold, maxIters, confidence
+        As in :func:`findHomography`, where ``inliers`` is the mask.
     refineIters : int
         If 0, the final refinement is skipped; other values have no effect.
 
@@ -246,10 +203,8 @@ def estimateAffine2D(
     inliers : (N, 1) ndarray of uint8
         1 for an inlier. All zeros if M is None.
     """
-    if hasattr(inliers, "maxIterations"):
-        method, inliers = inliers, method
-    call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
-    return answer(call.run(estimate_affine, *as_pair("from_", from_, "to", to, least=2)), 3, inliers)
+    flag = method, ransacReprojThreshold, maxIters, confidence
+    return _estimate_map(estimate_affine, 3, from_, to, inliers, refineIters, *flag)
 
 
 @raises_opencv_error
@@ -275,59 +230,19 @@ def estimateAffinePartial2D(
     M, inliers : (2, 3) ndarray or None, and (N, 1) ndarray of uint8
         Similarity transform, and the mask of :func:`estimateAffine2D`.
     """
-    call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
-    return answer(call.run(estimate_similarity, *as_pair("from_", from_, "to", to, least=2)), 2, inliers)
+    flag = method, ransacReprojThreshold, maxIters, confidence
+    return _estimate_map(estimate_similarity, 2, from_, to, inliers, refineIters, *flag)
 
 
-@raises_opencv_error
-def estimateAffine3D(
-    src: ArrayLike,
-    dst: ArrayLike,
-    out: Any = None,
-    inliers: Any = None,
-    ransacThreshold: float = 3.0,
-    confidence: float | None = None,
-) -> tuple[bool, Floats | None, Bytes | None]:
-    """Estimate the affine map between two sets of 3D points, as ``cv2.estimateAffine3D`` without ``force_rotation``.
-
-    Parameters
-    ----------
-    src, dst : (N, 3), (N, 1, 3) or (1, N, 3) array_like
-        At least three matched points.
-    out : (3, 4) ndarray, optional
-        Output array for the map.
-    inliers : (N, 1) ndarray of uint8, optional
-        Output array for the mask.
-    ransacThreshold : float, optional
-        Largest distance of an inlier from its image. 0 or less is 3.
-    confidence : float, optional
-        By default, and outside of (0, 1), it is .99.
-
-    Returns
-    -------
-    retval : bool
-        Whether a map was found.
-    out : (3, 4) ndarray or None
-        Affine map.
-    inliers : (N, 1) ndarray of uint8 or None
-        1 for an inlier. All zeros without a map, or None for fewer than four points.
-    """
-    x1, x2 = as_pair("src", src, "dst", dst, channels=(3, 3), least=3)
-    if confidence is None or (is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)):
-        confidence = _CONFIDENCE_OF_SPACE
-    call = read_method(RANSAC, ransacThreshold, _OF_SPACE, confidence, _DEFAULT_THRESHOLD)
-    result = call.run(estimate_affine_3d, x1, x2)
-    if len(x1) < _LEAST_OF_SPACE:
-        warn_of_doubt(f"no model: OpenCV needs {_LEAST_OF_SPACE} points, got {len(x1)}")
-        return False, None, None
-    model, mask = answer(result, _LEAST_OF_SPACE, inliers)
-    return model is not None, None if model is None else write_same_shape(model, out), mask
-
-
-def _without_refinement(call: Call, iterations: Any) -> Call:
-    if as_integer("refineIters", iterations, 0) == 0:
-        call.settings["refinement"] = None
-    return call
+def _estimate_map(
+    estimate: Callable[..., Result], size: int, from_: Any, to: Any, mask: Any, refinement: Any, *flag: Any
+) -> Answer:
+    """Estimate a map of the plane with minimal samples of ``size`` matches."""
+    x1, x2 = as_pair("from_", from_, "to", to, least=2)
+    settings = read_method(len(x1), *flag)
+    if as_integer("refineIters", refinement, 0) == 0:
+        settings["refinement"] = None
+    return answer(estimate(x1, x2, **settings), size, mask)
 
 
 def _divide(F: Floats) -> Floats:

@@ -23,8 +23,6 @@ from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.maths.arrays import Bools, as_floats
 
-__all__ = ["ransac"]
-
 # Estimator for each class, and whether the class is constructed from a matrix.
 _COMPILED: dict[str, tuple[Callable[..., Result], bool]] = {
     "LineModelND": (fit_line, False),
@@ -57,18 +55,14 @@ def ransac(
 
     Parameters
     ----------
-    data : (N, ...) array_like, or tuple or list of such
-        Points or matches. Several arrays are passed as separate arguments to the functions of the model.
-    model_class : type
-        A class of scikit-image, or a class with ``from_estimate(*data)`` or ``estimate(*data)``, and with
-        ``residuals(*data)``.
+    data, model_class, is_data_valid, stop_sample_num, stop_residuals_sum, initial_inliers
+        As for ``skimage.measure.ransac``.
     min_samples : int
         Sample size; ignored by the compiled estimators.
     residual_threshold : float
         Residuals of inliers are smaller; 0 finds no inliers, with scikit-image's warning.
-    is_data_valid, is_model_valid, stop_sample_num, stop_residuals_sum, initial_inliers
-        As for ``skimage.measure.ransac``. If ``is_model_valid`` refuses the last model, None is returned;
-        scikit-image returns the model, with the same warning.
+    is_model_valid : callable, optional
+        If it refuses the last model, None is returned; scikit-image returns the model, with the same warning.
     max_trials : int, optional
         Largest number of samples; by default 100, or the default of the compiled estimator.
     stop_probability : float
@@ -76,9 +70,8 @@ def ransac(
         The compiled estimators have their own stopping criterion.
     rng : int or numpy.random.Generator, optional
         Seed. Without it, results are still reproducible.
-
     model_kwargs : dict, optional
-        Further arguments of ``from_estimate``; scikit-image has them since 0.27, here they need no version.
+        Further arguments of ``from_estimate``, with scikit-image 0.27 or later.
 
     Returns
     -------
@@ -120,19 +113,13 @@ def ransac(
 
     from skimage.measure import ransac as loop
 
-    with_kwargs = _bind(model_class, model_kwargs) if model_kwargs else model_class
-    what = arrays, with_kwargs, min_samples, residual_threshold, is_data_valid, is_model_valid
+    more = {"model_kwargs": model_kwargs} if model_kwargs else {}
+    what = arrays, model_class, min_samples, residual_threshold, is_data_valid, is_model_valid
     limits = 100 if max_trials is None else max_trials, stop_sample_num, stop_residuals_sum, stop_probability
-    model, inliers = loop(*what, *limits, generator, initial_inliers)
+    model, inliers = loop(*what, *limits, generator, initial_inliers, **more)
     if model is None or is_model_valid is None or is_model_valid(model, *(array[inliers] for array in arrays)):
         return model, inliers
     return None, None  # scikit-image has warned
-
-
-def _bind(model_class: Any, model_kwargs: Mapping[str, Any]) -> Any:
-    """Return a subclass whose ``from_estimate`` passes further arguments to that of the class."""
-    estimate = classmethod(lambda _, *data: model_class.from_estimate(*data, **model_kwargs))
-    return type(model_class.__name__, (model_class,), {"from_estimate": estimate})
 
 
 def _is_compiled(model_class: Any, arrays: tuple[NDArray[Any], ...]) -> bool:

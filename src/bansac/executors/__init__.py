@@ -7,7 +7,6 @@ database. It can be pickled, and ``str(item)`` is its name. :mod:`bansac.executo
 """
 
 import contextlib
-import importlib
 import pickle
 import signal
 import threading
@@ -16,9 +15,6 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
-
-EXECUTORS = {"serial": "bansac.executors.serial", "processes": "bansac.executors.processes"}
-"""Modules of the executors that a comparison of methods can use and that need no address, by name."""
 
 CURRENT_ITEM: ContextVar[Any] = ContextVar("CURRENT_ITEM", default=None)
 """The item that this thread is doing, for messages about it."""
@@ -69,8 +65,6 @@ Answers = Generator[tuple[Item, Value | ItemFailure], None, None]
 class Executor(Protocol):
     """Executor of independent items: a module of this package, or an object for a place with an address."""
 
-    alone: bool  # whether each item has the machine to itself, so that its run time is meaningful
-
     def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
         """Yield every item with its value, in any order.
 
@@ -78,13 +72,6 @@ class Executor(Protocol):
         closed, items that have started are cancelled or awaited, or their values are dropped. Exceptions that
         :func:`attempt` raises in a worker are raised here.
         """
-
-
-def find_executor(name: str) -> Executor:
-    """Return the executor of a name, a key of ``EXECUTORS``; any other name is a ValueError."""
-    if name not in EXECUTORS:
-        raise ValueError(f"executor must be one of {', '.join(EXECUTORS)}; got {name!r}")
-    return importlib.import_module(EXECUTORS[name])
 
 
 def attempt(work: Work[Item, Value], item: Item) -> Value | ItemFailure:

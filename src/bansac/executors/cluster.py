@@ -41,8 +41,6 @@ class ClusterExecutor:
     If the scheduler does not answer, an OSError is raised.
     """
 
-    alone = False
-
     def __init__(self, scheduler: str, *, chunk_seconds: float = CHUNK_SECONDS) -> None:
         self.scheduler = scheduler
         self.chunk_seconds = chunk_seconds

@@ -22,8 +22,6 @@ from bansac.executors import CURRENT_ITEM, Answers, Item, ItemFailure, Value, Wo
 ATTEMPTS = 3
 """Number of times that an item is tried if its worker dies."""
 
-alone = False
-
 
 def run(work: Work[Item, Value], items: Iterable[Item], workers: int, chunk: int = 1) -> Answers[Item, Value]:
     """Yield the items as they finish; a worker that cannot start is an OSError.

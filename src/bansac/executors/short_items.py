@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 
 from bansac.executors import Answers, Item, Value, Work, processes, threads
 
-alone = False
-
 _SECONDS = 1.0
 """Time in threads after the first value."""
 

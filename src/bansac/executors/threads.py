@@ -19,8 +19,6 @@ from bansac.maths.validate import as_integer
 Answer = TypeVar("Answer")
 _Job = tuple[Future[Any], int, Any]  # the future of the value, and the arguments of the function
 
-alone = False
-
 PENDING_PER_THREAD = 16
 """Pending items: while one thread works on a slow item, the others continue with the items after it."""
 

@@ -9,9 +9,9 @@ import typer
 
 from bansac.batch.output_files import OutputFolder
 from bansac.cli.app import COMMANDS, Group
-from bansac.cli.arguments import SchedulerOption, out_option, with_flags
+from bansac.cli.arguments import SchedulerOption, connect, out_option, with_flags
 from bansac.cli.console import command, report, show_progress
-from bansac_lab.cli.measure import ExecutorOption, WorkersOption, choose_executor, end, parameter_of, show_report
+from bansac_lab.cli.measure import WorkersOption, end, parameter_of, show_report
 from bansac_lab.experiments import EXPERIMENTS, find_experiment
 from bansac_lab.measurement import EXPERIMENT_OPTIONS, Measurement, Setup
 from bansac_lab.runner import RunSummary, run_experiment
@@ -38,7 +38,6 @@ def run(
     options: dict[str, Any],
     out: Annotated[Path | None, out_option("DIR", "Write the results here. Default: bansac-experiments/NAME.")] = None,
     workers: WorkersOption = 1,
-    executor: ExecutorOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
     """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
@@ -52,7 +51,8 @@ def run(
     """
     if scheduler is not None and "data" in options:
         options["data"] = options["data"].absolute()  # workers may have other working directories
-    where = {"workers": workers, "executor": choose_executor(executor, workers, scheduler)}
+    cluster = None if scheduler is None else connect(scheduler, None if workers == 1 else workers)
+    where = {"workers": workers, "executor": cluster}
     if name == "all":
         end(_run_all(options, out or Path("bansac-experiments"), where))
         return

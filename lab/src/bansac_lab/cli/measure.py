@@ -12,7 +12,6 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli import arguments
 from bansac.cli.console import notes, print_json, report, show_progress
 from bansac.cli.output import check_new_file
-from bansac.executors import EXECUTORS, Executor
 from bansac_lab.cli.markdown import show_markdown
 from bansac_lab.measurement import Measurement, Option, Setup
 from bansac_lab.runner import RunSummary, merge, run_measurement
@@ -27,9 +26,6 @@ FileOption = Annotated[
 ]
 WorkersOption = Annotated[
     int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
-]
-ExecutorOption = Annotated[
-    str | None, typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes.")
 ]
 UpdateFlag = Annotated[bool, typer.Option("--update", help="Keep what else the report in --out has.")]
 
@@ -78,7 +74,6 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         overwrite: arguments.OverwriteFlag = False,
         update: UpdateFlag = False,
         workers: WorkersOption = 1,
-        executor: ExecutorOption = None,
         scheduler: arguments.SchedulerOption = None,
         json: arguments.JsonFlag = False,
     ) -> None:
@@ -87,7 +82,7 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         setup, bound = Setup(**options), measurement
         if measurement.bind is not None:
             bound, setup = measurement.bind(setup)
-        where = choose_executor(executor, workers, scheduler)
+        cluster = None if scheduler is None else arguments.connect(scheduler, None if workers == 1 else workers)
         if update and overwrite:
             raise ValueError("--update does not go with --overwrite")
         if out is None and (update or overwrite):
@@ -99,7 +94,7 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
             if out.suffix in (".md", ".png", ".svg"):
                 raise ValueError(f"--out: the report must not be a {out.suffix} file, which may be written beside it")
         journal = None if out is None else out.with_suffix(".sqlite")
-        outcome = run_measurement(bound, setup, journal, progress=show_progress, workers=workers, executor=where)
+        outcome = run_measurement(bound, setup, journal, progress=show_progress, workers=workers, executor=cluster)
         document = outcome.document
         if out is not None:
             document = _write(bound, outcome, out, earlier)
@@ -114,22 +109,13 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
 
     made = arguments.with_flags(run, "options", map(parameter_of, measurement.options))
     absent = [] if measurement.updates else ["update"]
-    absent += [] if measurement.parallel else ["workers", "executor", "scheduler"]
+    absent += [] if measurement.parallel else ["workers", "scheduler"]
     signature = made.__signature__  # type: ignore[attr-defined]
     made.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[parameter for name, parameter in signature.parameters.items() if name not in absent]
     )
     made.__doc__ = (measurement.help or measurement.title).replace("``", "").replace("*", "")  # no raw Markdown
     return made
-
-
-def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
-    """Return the cluster of --scheduler, which excludes --executor and --workers, or the name from --executor."""
-    if scheduler is None:
-        return name
-    if name is not None:
-        raise ValueError("--executor does not go with --scheduler")
-    return arguments.connect(scheduler, None if workers == 1 else workers)
 
 
 def _read_report(measurement: Measurement, out: Path) -> dict[str, Any]:
