@@ -18,6 +18,7 @@ from bansac.estimate.sample import refine_on_all
 from bansac.estimate.solution import Solution
 from bansac.estimate.solve import Conclude, find_solution, finish, refine, solve
 from bansac.estimate.verdict import Verdict
+from bansac.evidence.configuration import UNVERIFIED, find_configuration
 from bansac.evidence.significance import Reason, judge
 from bansac.geometry import recover_pose
 from bansac.maths.arrays import Bools, Floats
@@ -34,11 +35,14 @@ _AGREE = 3.0
 # Standard deviation of a Gaussian over its median absolute deviation, and the smallest noise of a log depth.
 _SIGMA, _LEAST_NOISE = 1.4826, 0.01
 
-# Scale of the biweight loss of the last fit, in standard deviations; the inliers are chosen so many times.
+# Scale of the biweight loss of the last fit, in standard deviations; number of choices of inliers, and steps for each.
 _SCALE, _ROUNDS, _STEPS = 12.0, 3, 25
 
-# A shift counts from this number of its standard deviations on.
-_SHIFTED = 5.0
+# Errors of depths are smooth in the image, so that more depths than this number tell no more.
+_DISTINCT = 100
+
+# A shift counts from this number of its standard deviations on, and this share of the median depth.
+_SHIFTED, _LARGE = 5.0, 0.2
 
 _DISAGREE = "the depths do not agree with the matches"
 
@@ -48,7 +52,8 @@ def solve_with_depths(request: Request, depths: Floats, conclude: Conclude) -> R
 
     ``conclude`` is for solutions that do not use the depths.
     """
-    with_depths = replace(request, problem=RELATIVE_DEPTH, data=np.vstack([request.data, depths]), initial_model=None)
+    data = np.vstack([request.data, depths])
+    with_depths = replace(request, problem=RELATIVE_DEPTH, data=data, initial_model=None, two_views=False)
     with np.errstate(all="ignore"):
         for part, most in ((with_depths, _SHORT), (request, _SHORT_OF_FIVE), (with_depths, None)):
             solution = _search(part, most)
@@ -56,7 +61,7 @@ def solve_with_depths(request: Request, depths: Floats, conclude: Conclude) -> R
                 continue
             fitted = use_depths(_as_matrix(solution, request), depths)
             if fitted is not None:
-                return finish(fitted, "; depths agree with the matches")
+                return finish(fitted, "; the depths agree with the matches")
             if part is request:
                 return finish(conclude(solution), f"; {_DISAGREE}")
     return solve(replace(request, hint="; ".join(filter(None, (request.hint, _DISAGREE)))), conclude)
@@ -91,10 +96,13 @@ def _as_matrix(solution: Solution, request: Request) -> Solution:
     if solution.request.problem is not RELATIVE_DEPTH:
         return solution
     matrix = replace(solution, request=request, codimension=1).moved(essential_of(solution.model))
-    assert matrix.measured is not None
-    if judge(request.problem, request.data, matrix.measured, searches=False).reason is Reason.CHANCE:
-        return replace(matrix, verdict_of_sample=Verdict(True, matrix.verdict.configuration or "general", ""))
-    return matrix
+    best, rays = matrix.measured, np.ascontiguousarray(request.data[:4])
+    assert best is not None
+    if judge(request.problem, rays, best, searches=False).reason is not Reason.CHANCE:
+        return matrix
+    configuration = find_configuration(request.problem, rays, best.residuals, best.threshold)
+    known = None if configuration == UNVERIFIED else configuration
+    return replace(matrix, verdict_of_sample=Verdict(known != "collinear", known, ""))
 
 
 def use_depths(solution: Solution, depths: Floats) -> Solution | None:
@@ -172,7 +180,7 @@ def _without_shifts(depths: Floats, alone: Solution) -> Floats:
         b = c * float(z.mean()) - float(d.mean())
         slope = math.sqrt(float(instrument @ instrument)) / abs(float(instrument @ z))
         deviation = float(np.std(d - c * z)) * slope * float(z.mean())
-        if c > 0.0 and abs(b) > _SHIFTED * deviation:
+        if c > 0.0 and abs(b) > max(_SHIFTED * deviation, _LARGE * float(np.median(d))):
             shifted[k] = np.where(depths[k] > 0.0, np.maximum(depths[k] + b, 0.0), 0.0)
     return shifted
 
@@ -189,7 +197,7 @@ def _fit(model: Floats, data: Floats, residuals: Floats) -> Floats:
     """Return the model that points and depths of inliers give, weighted by their noise."""
     noise = max(_SIGMA * float(np.median(residuals)), 1e-12)
     problem, square, fitted = RELATIVE_DEPTH, (_SCALE * noise) ** 2, model.copy()
-    fitted[8] = (_noise_of_depths(model, data) / noise) ** 2
+    fitted[8] = (_noise_of_depths(model, data) / noise) ** 2 * max(1.0, data.shape[1] / _DISTINCT)
     manifold, work, scratch = select_manifold(problem), find_work(problem), np.empty(problem.scratch_size)
     minimize_biweight(manifold, work, data, square, _STEPS, 1e-4 / data.shape[1], fitted, scratch)
     return fitted if np.isfinite(fitted).all() else model

@@ -361,7 +361,9 @@ def _as_depths(depth1: ArrayLike | None, depth2: ArrayLike | None, n: int) -> Fl
 def _solve_with_depths(request: Request, jacobians: Jacobians | None, depths: Floats) -> Result[RelativePose]:
     """Return the result of :mod:`bansac.estimate.relative_depth`; a ValueError for requests that cannot use depths."""
     if request.as_paper or jacobians is not None or len(request.data) > 4:
-        raise ValueError("depth1 and depth2 need cameras without distortion, no gravity, and another preset than 'paper'")
+        raise ValueError(
+            "depth1 and depth2 need cameras without distortion, no gravity, and another preset than 'paper'"
+        )
     from bansac.estimate.relative_depth import solve_with_depths
 
     return solve_with_depths(request, depths, functools.partial(_as_pose, None))

@@ -1,18 +1,19 @@
-"""The relative pose of two calibrated cameras from matches with depths, for example of a network for single images.
+"""The relative pose of two calibrated cameras from matches with depths, as networks estimate them from single images.
 
 The data are matches in normalised image coordinates with the depths of both images: channels x1, y1, x2, y2, d1, d2. A
-depth of 0 is unknown. The depths of an image are right up to a common factor. A model is a unit quaternion, a
-translation in the unit of the first depths, the scale of the second depths over the first, and the weight of the
-depths k, which has no derivative.
+depth of 0 is unknown. The depths of an image have one unknown unit. A model is a unit quaternion, a translation in the
+unit of the first depths, the ratio of the second unit to the first, and the weight of the depths k. The weight is given
+and has no derivative.
 
-A depth gives a point in space, whose image in the other view has an error e. An error of the depth moves this image along
-the epipolar line: its derivative by the logarithm of the depth is g. With noise of s for the points and of sqrt(k) s
-for the logarithm of depths, e has the covariance s^2 (I + k g g^T). The squared residual is the mean of e^T (I + k g
-g^T)^-1 e over both directions.
+A depth gives a point in space. Its image in the other view has an error e. An error of the depth moves this image along
+the epipolar line: g is the derivative by the logarithm of the depth. If s is the noise of the points, and sqrt(k) s
+that of log depths, e has the covariance s^2 (I + k g g^T). The squared residual is the mean of e^T (I + k g g^T)^-1 e
+over both directions (symmetric reprojection; Ding et al., RePoseD, arXiv 2501.07742, 2025, use it without weights).
 """
 
 import dataclasses
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,7 +26,14 @@ from bansac.problems.essential import ESSENTIAL
 from bansac.problems.problem import Problem
 from bansac.solvers import depth_3pt
 
-_WEIGHT = (0.1 / 1e-3) ** 2
+_Four: TypeAlias = tuple[float, float, float, float]
+_View: TypeAlias = tuple[float, float, float, float, float, float]
+
+# Length of a model, and the weight of the depths in a search: an error of 10 % for one of 1e-3 of the points.
+_SIZE, _WEIGHT = 9, (0.1 / 1e-3) ** 2
+
+# Error of a point that is not in front of a camera.
+_BEHIND = 1e6
 
 _solve = inner_kernel(depth_3pt.solve_poses)
 _span = inner_kernel(span_motions)
@@ -86,68 +94,57 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
     The components are those of (I + k g g^T)^(-1/2) e. Derivatives of g are neglected: they are of second order.
     """
-    qw, qx, qy, qz, t1, t2, t3, shrink = model[0], model[1], model[2], model[3], model[4], model[5], model[6], 1.0 / model[7]
+    qw, qx, qy, qz = model[0], model[1], model[2], model[3]
+    t1, t2, t3, shrink, weight = model[4], model[5], model[6], 1.0 / model[7], model[8]
     u1, u2, u3 = _turn_back(model, -t1, -t2, -t3)
     r11, r12, r13, r21, r22, r23, r31, r32, r33 = entries(model)
+    jacobian[:, : stop - start] = 0.0
+    residuals[:, : stop - start] = 0.0
     for i in range(stop - start):
         n = start + i
         x1, y1, x2, y2, d1, d2 = data[0, n], data[1, n], data[2, n], data[3, n], data[4, n], data[5, n]
-        both = math.sqrt(0.5) if d1 > 0.0 and d2 > 0.0 else 1.0
-        for k in range(36):
-            jacobian[k, i] = 0.0
+        factor = math.sqrt(0.5) if d1 > 0.0 and d2 > 0.0 else 1.0
+        residuals[0, i] = 0.0 if d1 > 0.0 or d2 > 0.0 else _BEHIND
         if d1 > 0.0:
             a, b, c, d = _products(qw, qx, qy, qz, d1 * x1, d1 * y1, d1)
-            x, y, z = qw * a + qx * b + qy * c - qz * d + t1, qw * d - qx * c + qy * b + qz * a + t2, 0.0
+            x, y = qw * a + qx * b + qy * c - qz * d + t1, qw * d - qx * c + qy * b + qz * a + t2
             z = qw * c + qx * d - qy * a + qz * b + t3
-            w, u, v, g11, g12, g22 = _whiten(x, y, z, t1, t2, t3, both, model[8])
-            _write_error(residuals, 0, i, u - x2, v - y2, z, g11, g12, g22)
-            if z > 0.0:
-                _write_row(jacobian, 0, 0, i, 2.0 * a, 2.0 * d, 2.0 * c, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 0, 1, i, 2.0 * b, -2.0 * c, 2.0 * d, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 0, 2, i, 2.0 * c, 2.0 * b, -2.0 * a, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 0, 3, i, -2.0 * d, 2.0 * a, 2.0 * b, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 0, 4, i, 1.0, 0.0, 0.0, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 0, 5, i, 0.0, 1.0, 0.0, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 0, 6, i, 0.0, 0.0, 1.0, w, u, v, g11, g12, g22)
-        else:
-            residuals[0, i], residuals[1, i] = 0.0 if d2 > 0.0 else BEHIND, 0.0
+            view = _look_at(x, y, z, t1, t2, t3, factor, weight)
+            if _write_error(residuals, 0, i, x2, y2, z, view):
+                _write_column(jacobian, 0, 0, i, 2.0 * a, 2.0 * d, 2.0 * c, view)
+                _write_column(jacobian, 0, 1, i, 2.0 * b, -2.0 * c, 2.0 * d, view)
+                _write_column(jacobian, 0, 2, i, 2.0 * c, 2.0 * b, -2.0 * a, view)
+                _write_column(jacobian, 0, 3, i, -2.0 * d, 2.0 * a, 2.0 * b, view)
+                _write_column(jacobian, 0, 4, i, 1.0, 0.0, 0.0, view)
+                _write_column(jacobian, 0, 5, i, 0.0, 1.0, 0.0, view)
+                _write_column(jacobian, 0, 6, i, 0.0, 0.0, 1.0, view)
         if d2 > 0.0:
             far = d2 * shrink
-            px, py, pz = far * x2 - t1, far * y2 - t2, far - t3
-            a, b, c, d = _products(qw, -qx, -qy, -qz, px, py, pz)
-            x, y, z = qw * a - qx * b - qy * c + qz * d, qw * d + qx * c - qy * b - qz * a, 0.0
+            a, b, c, d = _products(qw, -qx, -qy, -qz, far * x2 - t1, far * y2 - t2, far - t3)
+            x, y = qw * a - qx * b - qy * c + qz * d, qw * d + qx * c - qy * b - qz * a
             z = qw * c - qx * d + qy * a - qz * b
-            w, u, v, g11, g12, g22 = _whiten(x, y, z, u1, u2, u3, both, model[8])
-            _write_error(residuals, 2, i, u - x1, v - y1, z, g11, g12, g22)
-            if z > 0.0:
-                _write_row(jacobian, 2, 0, i, 2.0 * a, 2.0 * d, 2.0 * c, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 2, 1, i, -2.0 * b, 2.0 * c, -2.0 * d, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 2, 2, i, -2.0 * c, -2.0 * b, 2.0 * a, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 2, 3, i, 2.0 * d, -2.0 * a, -2.0 * b, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 2, 4, i, -r11, -r12, -r13, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 2, 5, i, -r21, -r22, -r23, w, u, v, g11, g12, g22)
-                _write_row(jacobian, 2, 6, i, -r31, -r32, -r33, w, u, v, g11, g12, g22)
-                px, py, pz = _turn_back(model, shrink * x2, shrink * y2, shrink)
-                _write_row(jacobian, 2, 7, i, -far * px, -far * py, -far * pz, w, u, v, g11, g12, g22)
-        else:
-            residuals[2, i], residuals[3, i] = 0.0, 0.0
-
-
-# Error of a point behind a camera.
-BEHIND = 1e6
+            view = _look_at(x, y, z, u1, u2, u3, factor, weight)
+            if _write_error(residuals, 2, i, x1, y1, z, view):
+                _write_column(jacobian, 2, 0, i, 2.0 * a, 2.0 * d, 2.0 * c, view)
+                _write_column(jacobian, 2, 1, i, -2.0 * b, 2.0 * c, -2.0 * d, view)
+                _write_column(jacobian, 2, 2, i, -2.0 * c, -2.0 * b, 2.0 * a, view)
+                _write_column(jacobian, 2, 3, i, 2.0 * d, -2.0 * a, -2.0 * b, view)
+                _write_column(jacobian, 2, 4, i, -r11, -r12, -r13, view)
+                _write_column(jacobian, 2, 5, i, -r21, -r22, -r23, view)
+                _write_column(jacobian, 2, 6, i, -r31, -r32, -r33, view)
+                x, y, z = _turn_back(model, -far * shrink * x2, -far * shrink * y2, -far * shrink)
+                _write_column(jacobian, 2, 7, i, x, y, z, view)
 
 
 @inlined
-def _products(w: float, x: float, y: float, z: float, px: float, py: float, pz: float) -> tuple[float, float, float, float]:
-    """Return the four products of ``bansac.maths.quaternion``."""
-    return w * px - z * py + y * pz, x * px + y * py + z * pz, w * pz + x * py - y * px, w * py + z * px - x * pz
+def _products(w: float, x: float, y: float, z: float, a: float, b: float, c: float) -> _Four:
+    """Return the four products of a quaternion and a point (a, b, c), see ``bansac.maths.quaternion``."""
+    return w * a - z * b + y * c, x * a + y * b + z * c, w * c + x * b - y * a, w * b + z * a - x * c
 
 
 @inlined
-def _whiten(
-    x: float, y: float, z: float, t1: float, t2: float, t3: float, factor: float, weight: float
-) -> tuple[float, float, float, float, float, float]:
-    """Return 1 / z, the image of a point, and the entries of ``factor`` (I + k g g^T)^(-1/2)."""
+def _look_at(x: float, y: float, z: float, t1: float, t2: float, t3: float, factor: float, weight: float) -> _View:
+    """Return 1 / z, the image (u, v) of a point, and the entries of ``factor`` (I + k g g^T)^(-1/2)."""
     w = 1.0 / z
     u, v = x * w, y * w
     gx, gy = w * (u * t3 - t1), w * (v * t3 - t2)
@@ -157,21 +154,21 @@ def _whiten(
 
 
 @inlined
-def _write_error(residuals: Floats, row: int, i: int, ex: float, ey: float, z: float, g11: float, g12: float, g22: float) -> None:
-    """Write both components of a weighted error; a large one behind the camera."""
-    residuals[row, i] = g11 * ex + g12 * ey if z > 0.0 else BEHIND
-    residuals[row + 1, i] = g12 * ex + g22 * ey if z > 0.0 else 0.0
+def _write_error(residuals: Floats, row: int, i: int, x: float, y: float, z: float, view: _View) -> bool:
+    """Write both components of the weighted error of an image point; a large one and False behind the camera."""
+    _, u, v, g11, g12, g22 = view
+    residuals[row, i] = g11 * (u - x) + g12 * (v - y) if z > 0.0 else _BEHIND
+    residuals[row + 1, i] = g12 * (u - x) + g22 * (v - y) if z > 0.0 else 0.0
+    return z > 0.0
 
 
 @inlined
-def _write_row(
-    jacobian: Floats, row: int, j: int, i: int, x: float, y: float, z: float, w: float, u: float, v: float,
-    g11: float, g12: float, g22: float,
-) -> None:  # fmt: skip
+def _write_column(jacobian: Floats, row: int, j: int, i: int, x: float, y: float, z: float, view: _View) -> None:
     """Write the derivatives of a weighted error by parameter j, which moves the point by (x, y, z)."""
+    w, u, v, g11, g12, g22 = view
     du, dv = w * (x - u * z), w * (y - v * z)
-    jacobian[9 * row + j, i] = g11 * du + g12 * dv
-    jacobian[9 * (row + 1) + j, i] = g12 * du + g22 * dv
+    jacobian[_SIZE * row + j, i] = g11 * du + g12 * dv
+    jacobian[_SIZE * (row + 1) + j, i] = g12 * du + g22 * dv
 
 
 def tangent(model: Floats, basis: Floats) -> None:

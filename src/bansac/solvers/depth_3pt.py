@@ -56,7 +56,8 @@ def solve_poses(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> 
 @inlined
 def _has_depths(data: Floats, sample: Ints, channel: int) -> bool:
     """Return whether the depths of a sample in one image are known."""
-    return data[channel, sample[0]] > 0.0 and data[channel, sample[1]] > 0.0 and data[channel, sample[2]] > 0.0
+    depths = data[channel]
+    return bool(depths[sample[0]] > 0.0 and depths[sample[1]] > 0.0 and depths[sample[2]] > 0.0)
 
 
 @inner_kernel
