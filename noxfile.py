@@ -125,8 +125,8 @@ def bench(session: nox.Session) -> None:
                 session.error(f"the report of {model} has not the mean of every method")
         report = work / "speed.json"
         session.run("bansac", "bench", "speed", *SPEED, "--out", str(report), env=environment)
-        if not json.loads(report.read_text())["targets"]:
-            session.error("the report of the speed has no targets")
+        if not json.loads(report.read_text())["sizes"]:
+            session.error("the report of the speed has no times over sizes")
 
 
 @nox.session
@@ -161,19 +161,22 @@ def wheels(session: nox.Session) -> None:
 
 @nox.session
 def package(session: nox.Session) -> None:
-    """Build sdist and wheel, check that they are complete, and try the wheel with every Python that is here."""
+    """Build sdists and wheels, check that they are complete, and try the library with every Python that is here."""
     session.install("build", "twine")
     shutil.rmtree(DIST, ignore_errors=True)
-    session.run("python", "-m", "build", "--outdir", DIST)
+    for project in (".", "lab"):
+        session.run("python", "-m", "build", "--outdir", DIST, project)
     session.run("twine", "check", "--strict", *map(str, Path(DIST).iterdir()))
     tracked = set(session.run("git", "ls-files", external=True, silent=True).split())
-    with tarfile.open(next(Path(DIST).glob("*.tar.gz"))) as archive:
-        in_sdist = {name.partition("/")[2] for name in archive.getnames()}
-    with zipfile.ZipFile(next(Path(DIST).glob("*.whl"))) as archive:
-        in_wheel = {f"src/{name}" for name in archive.namelist()}
-    missing = tracked - in_sdist | {name for name in tracked if name.startswith("src/")} - in_wheel
-    if missing:
-        session.error(f"sdist or wheel lack {', '.join(sorted(missing))}")
+    for name, folder in (("bansac", ""), ("bansac_lab", "lab/")):
+        wanted = {path for path in tracked if path.startswith(folder)}
+        with tarfile.open(next(Path(DIST).glob(f"{name}-*.tar.gz"))) as archive:
+            missing = wanted - {folder + path.partition("/")[2] for path in archive.getnames()}
+        with zipfile.ZipFile(next(Path(DIST).glob(f"{name}-*.whl"))) as archive:
+            in_wheel = {f"{folder}src/{path}" for path in archive.namelist()}
+        missing |= {path for path in wanted if path.startswith(f"{folder}src/")} - in_wheel
+        if missing:
+            session.error(f"sdist or wheel of {name} lack {', '.join(sorted(missing))}")
     for version in PYTHONS:
         session.notify(f"wheel-{version}")
 
@@ -181,7 +184,7 @@ def package(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def wheel(session: nox.Session) -> None:
     """Install the wheel that ``package`` has built into an empty environment and run small programs with it."""
-    built = str(next(Path(DIST).glob("*.whl")).resolve())
+    built = str(next(Path(DIST).glob("bansac-*.whl")).resolve())
     cache = {"NUMBA_CACHE_DIR": str(Path(session.create_tmp(), "numba").resolve()), "PYTHONPATH": None}
     names = ("tests/user_script.py", "examples/sphere.py", "tests/all_estimators.py")
     script, example, estimators = (str(Path(name).resolve()) for name in names)

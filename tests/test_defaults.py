@@ -158,42 +158,6 @@ def hard(**settings):
     return bansac.estimate_fundamental(HARD.x1, HARD.x2, neighbours=False, **settings)
 
 
-def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
-    result = hard(restarts=Restarts(iterations=30, agreement=50), max_iterations=100, trace=True)
-    assert (result.restarts, result.iterations, result.stop_reason) == (4, 100, "max_iterations")
-    assert len(result.trace) == 100
-    result = hard(restarts=Restarts(limit=3, iterations=30, agreement=50), stopping=None)
-    assert (result.restarts, result.iterations, result.stop_reason) == (3, 120, "restarts")  # and a challenge
-    perfect = np.column_stack([np.arange(50.0), np.arange(50.0)])
-    # RANSAC's criterion ends every restart.
-    result = bansac.fit_line(perfect, threshold=0.1, restarts=Restarts(limit=3, agreement=8))
-    assert (result.restarts, result.stop_reason) == (3, "restarts")
-    assert result.iterations < 300
-
-
-def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
-    assert CALLS["fit_line"][0](restarts=1).stop_reason == "ransac"
-    for preset, iterations in ((None, 20_000), ("fast", 600)):
-        result = hard(preset=preset, restarts=1, stopping=None)
-        assert (result.restarts, result.iterations, result.stop_reason) == (1, iterations, "max_iterations")
-    result = hard(restarts=Restarts(limit=1, iterations=50), stopping=None)
-    assert (result.restarts, result.iterations, result.stop_reason) == (1, 50, "restarts")
-
-
-def test_the_trace_of_several_rounds_counts_on():
-    result = hard(restarts=Restarts(iterations=60, agreement=50), max_iterations=150, stopping=None, trace=True)
-    trace = result.trace
-    assert len(trace) == result.iterations == 150
-    assert set(trace.snapshots) == {0, 2, 4, 9, 10, 11, 14, 100, 150}
-    assert (trace.snapshots[0] == 0.5).all()
-    # Every restart starts without a model: the best so far grows within each.
-    for begin, end in ((0, 60), (60, 120), (120, 150)):
-        assert (np.diff(trace.best_score[begin:end]) >= 0).all()
-    plain = hard(restarts=Restarts(iterations=60, agreement=50), max_iterations=150, stopping=None)
-    assert np.array_equal(plain.model, result.model)
-    assert np.array_equal(plain.beliefs, result.beliefs)
-
-
 def test_kernels_that_compile_take_no_time_of_the_limit(monkeypatch):
     original = InterruptibleLoop.run
 

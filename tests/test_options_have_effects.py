@@ -75,11 +75,6 @@ def threshold(few, many):
     assert few.num_inliers < many.num_inliers
 
 
-def epipolar_error(sampson, symmetric):
-    both = sampson.inliers & symmetric.inliers
-    assert np.median(symmetric.residuals[both] / sampson.residuals[both]) == pytest.approx(2, rel=0.15)
-
-
 def confidence(low, high):
     assert low.stop_reason == high.stop_reason == "ransac"
     assert low.iterations < high.iterations
@@ -275,10 +270,6 @@ def test_every_option_has_its_effect(name):
 def test_every_field_of_a_group_has_its_effect(name):
     option, kind, run, settings, *values, check = IN_GROUPS[name]
     check(*(run(**settings | {option: kind(**{name: value})}) for value in values))
-
-
-def test_the_measure_of_a_match_has_its_effect():
-    epipolar_error(calibrated(epipolar_error="sampson"), calibrated(epipolar_error="symmetric"))
 
 
 def test_every_option_has_a_case():

@@ -26,3 +26,10 @@ def test_a_changelog_without_a_date_is_no_release(tree: Path) -> None:
     changelog.write_text(changelog.read_text().replace("(2030-01-31)", "(unreleased)"))
     (problem,) = find_problems(tree, f"v{bansac.__version__}")
     assert "CHANGELOG.md states no released version" in problem
+
+
+def test_a_laboratory_for_another_version_is_no_release(tree: Path) -> None:
+    project = tree / "lab" / "pyproject.toml"
+    project.write_text(project.read_text().replace(f"=={bansac.__version__}", "==0.0.1"))
+    (problem,) = find_problems(tree, f"v{bansac.__version__}")
+    assert "lab/pyproject.toml states no released version" in problem

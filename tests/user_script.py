@@ -47,7 +47,7 @@ def other_calls(pair: Matches) -> None:
     """Call further estimators, whose results have the type of their models."""
     x1, x2, space = pair.x1, pair.x2, np.arange(30.0).reshape(10, 3)
     assert_type(bansac.estimate_fundamental(x1, x2, restarts=bansac.Restarts(limit=4)), MatrixResult)
-    assert_type(bansac.estimate_essential(x1, x2, pair.K, epipolar_error="symmetric"), MatrixResult)
+    assert_type(bansac.estimate_essential(x1, x2, pair.K), MatrixResult)
     assert_type(bansac.estimate_affine(x1, x2, restarts=2, stopping=["ransac", "sprt"]), MatrixResult)
     assert_type(bansac.fit_circle(x1, threshold=2.0, sampler=bansac.Napsac(neighbourhood_radius=50.0)), MatrixResult)
     pose, inliers = bansac.estimate_absolute_pose(space, space[:, :2], threshold=1.0)

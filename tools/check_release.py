@@ -6,10 +6,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Where the version is stated; the changelog's newest version has a date.
+# Where the version is stated; the laboratory needs the same version, and the changelog's newest version has a date.
 STATED = {
     "src/bansac/__init__.py": r'^__version__ = "(.+)"$',
-    "lab/pyproject.toml": r'^version = "(.+)"$',
+    "lab/pyproject.toml": r'(?s)^version = "([^"]+)"$.*"bansac\[[a-z,]+\]==\1"',
     "CITATION.cff": r"^version: (.+)$",
     "CHANGELOG.md": r"^## (\S+) \(\d{4}-\d\d-\d\d\)$",
 }

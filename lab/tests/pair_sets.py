@@ -53,6 +53,12 @@ def write_files(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Path:
     return folder
 
 
+def write_ppm(path: Path, size: tuple[int, int]) -> None:
+    """Write a black image; the format needs no library."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"P6\n%d %d\n255\n" % size[::-1] + bytes(int(np.prod(size)) * 3))
+
+
 def remove_entry(path: Path, key: str) -> Any:
     """Remove an entry of an h5 file, and return its value."""
     with h5py.File(path, "a") as file:

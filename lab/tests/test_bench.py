@@ -10,7 +10,6 @@ from bansac_lab.measurement import Row, Setup
 from bansac_lab.measurements.folders import build_report, comparison
 from bansac_lab.peers.library import Method, Task
 from bansac_lab.peers.methods import METHODS
-from bansac_lab.provenance import fingerprint
 from bansac_lab.runner import open_run
 from bansac_lab.sets import PairSet
 from bansac_lab.task import DEFAULTS, Protocol, judge, make_task
@@ -47,12 +46,6 @@ def test_bansac_recovers_the_poses(sets: Path, kind: str) -> None:
     assert report["mean"]["p-bansac"]["AUC@10"] > 0.8
     assert report["mean"]["uniform"]["ms_mean"] > 0
     json.dumps(report, allow_nan=False)
-
-
-def test_bansac_recovers_the_homographies(sets: Path) -> None:
-    records = run(sets / "H", [METHODS["bansac"]], DEFAULTS["H"])
-    assert len(records) == 2 * DEFAULTS["H"].repeats
-    assert of_one(records)["mAA@5"] > 0.95
 
 
 def test_methods_take_turns_with_the_same_matches(sets: Path) -> None:
@@ -113,30 +106,6 @@ def test_number_of_pairs_is_limited(sets: Path) -> None:
     assert len(run(sets / "EF", [spy("a", [])], protocol)) == 4
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"threshold": 0.0}, {"max_ratio": -1.0}, {"confidence": 1.0}, {"repeats": 0}, {"pairs": 0}, {"max_iterations": 0}],
-)
-def test_protocol_refuses_nonsense(change: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=next(iter(change))):
-        dataclasses.replace(DEFAULTS["H"], **change)
-
-
-def test_fingerprint_tells_settings_apart(sets: Path) -> None:
-    def mark(protocol: Protocol = DEFAULTS["F"], method: str = "bansac", data: str = "0", **changes: Any) -> str:
-        bench = comparison((METHODS[method],), protocol)
-        return fingerprint(bench, Setup(data=sets / "EF", **changes), {"sha256": data})
-
-    others = [
-        mark(protocol=dataclasses.replace(DEFAULTS["F"], threshold=0.7)),
-        mark(method="uniform"),
-        mark(sets=("room",)),
-        mark(data="1"),
-    ]
-    assert mark() == mark()
-    assert len({mark(), *others}) == 5
-
-
 def row(method: str, pair: str, errors: tuple[float, float], seconds: float | None) -> Row:
     return {
         "model": "F",
@@ -181,4 +150,4 @@ def test_errors_do_not_depend_on_the_number_of_workers(sets: Path, workers: int)
     assert [row["rotation_error"] for row in rows] == [
         row["rotation_error"] for row in run(sets / "EF", methods, DEFAULTS["E"])
     ]
-    assert {row["repeat"] for row in rows if row["seconds"] is not None} == ({0} if workers == 2 else {0, 1})
+    assert all((row["seconds"] is None) == (workers == 2) for row in rows)

@@ -11,7 +11,7 @@ import pytest
 
 from bansac.estimate import presets
 from bansac_lab.measurement import Setup
-from bansac_lab.measurements.budgets import Sweep, best_within, budget_table, limit, plot_curves, time_table
+from bansac_lab.measurements.budgets import Sweep, best_within, limit, plot_curves, time_table
 from bansac_lab.measurements.folders import comparison
 from bansac_lab.peers.library import Method, Task
 from bansac_lab.peers.methods import METHODS
@@ -97,12 +97,6 @@ def test_the_best_point_within_a_time_counts() -> None:
     assert [row.labels for row in rows] == [("a",), ("b",)]
     assert rows[1].values == (0.9,) * 8
     assert time_table(CURVES, "E").marks()[1][-1] == "best"
-
-
-def test_the_table_of_points_has_accuracy_and_time() -> None:
-    table = budget_table(CURVES, "E")
-    assert table.columns == ("10", "100")
-    assert table.rows[1].values == ("0.500 (0.750 ms)", "0.900 (0.250 ms)")
 
 
 def test_lines_go_from_left_to_right() -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from bansac.plotting import save_figure
 from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from tests.plotting.test_plotting import IMAGE1, IMAGE2, X1, X2, P, colors, drawn_inside, segments
 
@@ -47,7 +46,8 @@ def test_wild_homographies_do_not_shrink_the_picture(H, tmp_path):
     figure = plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, iterations=[0], H_estimated=H)
     ax = figure.axes[-1]
     assert -60 < ax.get_xlim()[0] < 0 < 199 < ax.get_xlim()[1] < 260
-    assert save_figure(figure, tmp_path / "wild.png").stat().st_size > 1000
+    figure.savefig(tmp_path / "wild.png")
+    assert (tmp_path / "wild.png").stat().st_size > 1000
 
 
 def test_points_are_coloured_by_probability_and_the_probable_are_on_top():
@@ -65,24 +65,11 @@ def test_points_are_coloured_by_probability_and_the_probable_are_on_top():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["true curve", "best model so far"]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {5: P}), r"at or before iteration 0, got \[5\]"),
-        (lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P[:1]}), r"snapshots\[0\] must have shape"),
-        (lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, iterations=()), "iterations must not be"),
-        (lambda: plot_point_evolution(X1, {0: P}, iterations=()), "iterations must not be empty"),
-        (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), columns=0), "columns must be an integer >= 1"),
-        (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), curve_true=[[0.0]]), "curve_true must"),
-        (
-            lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, H_true=np.eye(2)),
-            r"H_true must have shape \(3, 3\)",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_missing_snapshots_are_named():
+    with pytest.raises(ValueError, match=r"at or before iteration 0, got \[5\]"):
+        plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {5: P})
+    with pytest.raises(ValueError, match=r"snapshots\[0\] must have shape"):
+        plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P[:1]})
 
 
 def test_legends_cover_no_data():

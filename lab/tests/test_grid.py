@@ -15,8 +15,7 @@ from bansac_lab.measurement import Setup, Unit
 from bansac_lab.peers.library import Method, Task
 from bansac_lab.peers.methods import BANSAC, P_BANSAC, RANSAC
 from bansac_lab.task import DEFAULTS
-from lab.tests.pair_sets import remove_entry, replace_entry, write_homography_set, write_pose_set
-from lab.tests.sets.archives import write_ppm
+from lab.tests.pair_sets import remove_entry, replace_entry, write_homography_set, write_pose_set, write_ppm
 
 GRID = Grid(
     (
@@ -39,13 +38,8 @@ class TestUnits:
         assert len(keys) == len(set(keys)) == (5 + 5 + 2) * 2
         assert keys[:3] == ["E/room/0a-0b/0", "E/room/0a-0b/1", "E/room/1a-1b/0"]
         assert keys[-1] == "H/wall/1a-1b/1"
-        assert [unit.timed for unit in units[:3]] == [True, False, True]
-
-    def test_paper_repeats(self, sets: Path) -> None:
-        keys = names(GRID.units(Setup(data=sets)))
-        assert sum(key.startswith("E/") for key in keys) == 5 * 5
-        assert sum(key.startswith("F/") for key in keys) == 5 * 5
-        assert sum(key.startswith("H/") for key in keys) == 2 * 10
+        of_paper = names(GRID.units(Setup(data=sets)))
+        assert [sum(key.startswith(model) for key in of_paper) for model in "EFH"] == [5 * 5, 5 * 5, 2 * 10]
 
     def test_first_pairs_of_a_scene_evenly_spaced(self, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(grid, "PAIRS_OF_A_SCENE", 2)
@@ -85,7 +79,6 @@ class TestUnits:
                 Setup(data=sets, model="H", exclude=("wall",)),
                 "--model H needs sets with homographies as truth, not room, yard",
             ),
-            (Setup(data=sets, max_ratio=0.0), "max_ratio must be > 0, got 0"),
         ]:
             with pytest.raises(ValueError, match=message):
                 GRID.units(setup)
@@ -159,18 +152,16 @@ class TestRows:
         assert orders[:8] == orders[8:]
         assert {order[0] for order in orders} == set(configurations)
 
-    def test_pairs_with_too_few_matches_for_any_configuration_are_left_out(self, sets: Path) -> None:
-        of_f = Grid((RANSAC.configured("all", {}), RANSAC.configured("few", {}, max_ratio=0.25)), models=("F",))
-        assert self.rows(Setup(data=sets), "F/room/0a-0b/0", of_f) == []
-        assert len(self.rows(Setup(data=sets), "F/room/0a-0b/0")) == 3
-
     def test_ratio_cut(self, sets: Path) -> None:
-        of_f = Grid((RANSAC.configured("all", {}), RANSAC.configured("some", {}, max_ratio=0.5)), models=("F",))
-        counts = [row["matches"] for row in self.rows(Setup(data=sets), "F/room/0a-0b/0", of_f)]
-        assert counts[0] == 120 > counts[1]
-        setup = Setup(data=sets, max_ratio=0.5)
-        counts = [row["matches"] for row in self.rows(setup, "F/room/0a-0b/0", of_f)]
-        assert counts[0] == counts[1] < 120
+        def counts(of_one: float, of_all: float = 0.85) -> list[int]:
+            methods = RANSAC.configured("all", {}), RANSAC.configured("some", {}, max_ratio=of_one)
+            rows = self.rows(Setup(data=sets, max_ratio=of_all), "F/room/0a-0b/0", Grid(methods, models=("F",)))
+            return [row["matches"] for row in rows]
+
+        both, one = counts(0.5)
+        assert both == 120 > one
+        assert counts(0.5, 0.5) == [one, one]
+        assert counts(0.25) == [], "too few matches for one method leave the pair out"
 
     @pytest.mark.parametrize("model", ["E", "F", "H"])
     def test_one_ratio_for_all_models(self, tmp_path: Path, model: str) -> None:

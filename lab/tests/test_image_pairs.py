@@ -6,10 +6,14 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from bansac import Network
 from bansac.batch.output_files import OutputFolder
+from bansac.engine.dbn import PAPER_CPT
 from bansac_lab.experiments import find_experiment
+from bansac_lab.experiments.grids import CPT_VARIATIONS
 from bansac_lab.measurement import Setup
 from bansac_lab.runner import RunSummary, run_experiment
 from bansac_lab.tables import Table
@@ -65,9 +69,13 @@ def test_tables(name: str, sets: Path, tmp_path: Path) -> None:
     assert {row["model"] for row in runs} == set(models)
     assert len({row["configuration"] for row in runs}) * (5 if models == "EFH" else 4) == len(runs)
     assert (tmp_path / f"{table_name}.md").read_text().startswith(table.title)
-    assert "toprule" in (tmp_path / f"{table_name}.tex").read_text()
     assert json.loads((tmp_path / "run.json").read_text())["experiment"] == name
     assert any("room (1 pairs), yard (1 pairs); 1 repeats" in note for note in outcome.report.notes)
+    if name == "stopping-criteria":
+        assert table.stub == ("RANSAC", "SPRT", "PROSAC", "BANSAC")
+        marks = ["".join("x" if label else "." for label in row.labels) for row in table.rows]
+        assert marks == ["x...", ".x..", "..x.", "...x", "x..x", ".x.x", "..xx"] * 2
+        assert all(row["stop_reason"] in [*row["stopping"].split("+"), "max_iterations"] for row in runs)
 
 
 def test_leads_are_differences_of_the_main_table(sets: Path, tmp_path: Path) -> None:
@@ -85,20 +93,11 @@ def test_leads_are_differences_of_the_main_table(sets: Path, tmp_path: Path) -> 
             assert lead.error >= 0
 
 
-def test_main_table_takes_what_there_is(sets: Path, tmp_path: Path) -> None:
-    only_planes = run("main-table", sets / "H", tmp_path / "H").report.tables["main_table"]
-    assert sections(only_planes) == ["Homography Estimation"]
-    only_e = run("main-table", sets, tmp_path / "E", model="E").report.tables["main_table"]
-    assert len(sections(only_e)) == 1
-
-
 def test_scenes(sets: Path, tmp_path: Path) -> None:
-    table = run("per-scene", sets, tmp_path / "both").report.tables["per_scene"]
+    table = run("per-scene", sets, tmp_path).report.tables["per_scene"]
     assert [row.labels for row in table.rows] == [("room",), ("yard",)] * 3
     assert len(table.columns) == 12
     assert [span for _, span in table.groups] == [6, 6]
-    half = run("per-scene", sets, tmp_path / "half", model="F").report.tables["per_scene"]
-    assert len(half.columns) == 6
 
 
 @pytest.mark.slow
@@ -125,40 +124,17 @@ def test_figures(name: str, points: int, sets: Path, tmp_path: Path) -> None:
         assert {row["max_ratio"] for row in runs} == {"0.82", "0.84", "0.86", "0.88", "0.9", "0.92"}
 
 
-def test_stopping_criteria_are_those_of_the_paper(sets: Path, tmp_path: Path) -> None:
-    table = run("stopping-criteria", sets, tmp_path, model="E").report.tables["stopping_criteria"]
-    assert table.stub == ("RANSAC", "SPRT", "PROSAC", "BANSAC")
-    marks = ["".join("x" if label else "." for label in row.labels) for row in table.rows]
-    assert marks == ["x...", ".x..", "..x.", "...x", "x..x", ".x.x", "..xx"]
-    with (tmp_path / "runs.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            assert row["stop_reason"] in [*row["stopping"].split("+"), "max_iterations"]
-
-
 def test_entries_of_the_cpt_are_varied_one_at_a_time() -> None:
-    from bansac import Network
-    from bansac.engine.dbn import PAPER_CPT
-    from bansac_lab.experiments.grids import CPT_VARIATIONS
-
-    paper = [value for row in PAPER_CPT[0] for value in row]
     changed: list[int] = []
     for configuration in CPT_VARIATIONS:
         network = configuration.settings.get("network", Network())
         if network.cpt != "default":
-            (table,) = network.cpt
-            values = [value for row in table for value in row]
-            (where,) = [i for i in range(4) if values[i] != paper[i]]
-            assert abs(values[where] - paper[where]) == pytest.approx(0.05) or abs(
-                values[where] - paper[where]
-            ) == pytest.approx(0.1)
-            assert configuration.name.endswith(f": {values[where]:g}")
-            changed.append(where)
+            difference = np.ravel(network.cpt) - np.ravel(PAPER_CPT[0])
+            (where,) = np.flatnonzero(difference)
+            assert round(abs(difference[where]), 9) in (0.05, 0.1)
+            assert configuration.name.endswith(f": {np.ravel(network.cpt)[where]:g}")
+            changed.append(int(where))
     assert sorted(changed) == [0, 0, 1, 1, 1, 1, 2, 2, 3, 3]
-
-
-def test_largest_differences_are_named(sets: Path, tmp_path: Path) -> None:
-    notes = run("cpt-robustness", sets, tmp_path, model="E", sets=("room",)).report.notes
-    assert any(note.startswith("E: against the paper's values, mAA changes by") for note in notes)
 
 
 @pytest.mark.parametrize("name", [*TABLES, "per-scene", "fixed-iterations", "inlier-ratio"])

@@ -5,21 +5,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bansac.geometry import rotation_matrix
 from bansac_lab.metrics import (
+    accuracies,
     auc,
     corner_distance,
     corner_error,
-    mean_average_accuracy,
     pose_error,
     rotation_error,
     translation_error,
     visible_area_error,
 )
-from lab.tests.posebench_files import turned
 
 I3 = np.eye(3)
 SIZE = (3, 5)  # corners (0, 0), (4, 0), (4, 2), (0, 2)
 POLE = np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]])  # w = 0 at x = 4
+
+
+def turned(degrees, axis=2):
+    return rotation_matrix(np.radians(degrees) * I3[axis])
 
 
 @pytest.mark.parametrize("degrees", [0.0, 1e-9, 1e-4, 30.0, 90.0, 179.0, 179.9999999, 180.0])
@@ -148,15 +152,11 @@ def test_visible_area_error_agrees_with_a_plain_loop():
     assert visible_area_error(-2 * H, 3 * H_gt, (20, 30), (18, 25)) == pytest.approx(np.mean(distances))
 
 
-def test_mean_average_accuracy_by_hand():
-    # Thresholds 1, 2, 3, 4; shares within: 2/5 (an error at a threshold is within), 2/5, 3/5, 3/5.
-    errors = [0.0, 1.0, 2.5, 4.5, np.inf]
-    assert mean_average_accuracy(errors, 4, steps=4) == pytest.approx((2 + 2 + 3 + 3) / 20)
-
-
-def test_mean_average_accuracy_of_the_paper_has_100_thresholds_from_1():
+def test_mean_average_accuracy_has_thresholds_from_1():
+    # Thresholds 1, 2, 3, 4; an error at a threshold is within.
+    np.testing.assert_array_equal(accuracies([0.0, 1.0, 2.5, 4.5, np.inf, np.nan], 4, steps=4), [1, 1, 0.5, 0, 0, 0])
     # linspace(1, 5, 100) has 100 - 25 = 75 thresholds of at least 2: 1 + 4 * 24 / 99 < 2 <= 1 + 4 * 25 / 99.
-    assert mean_average_accuracy([2.0], 5) == pytest.approx(0.75)
+    assert accuracies([2.0], 5) == pytest.approx(0.75)
 
 
 def test_auc_by_hand():
@@ -175,42 +175,22 @@ def test_auc_is_the_integral_of_the_joined_recall(errors, threshold):
     assert auc(errors, threshold) == pytest.approx(area / threshold, abs=1e-12)
 
 
-@pytest.mark.parametrize("average", [mean_average_accuracy, auc])
-def test_averages_count_nan_and_inf_as_failures(average):
-    assert average([0.0, np.nan], 5) == 0.5
-    assert average([0.0, np.inf], 5) == 0.5
-    assert average([0.0, 0.5][:1], 5) == 1
-    assert average([180.0, 5.1], 5) == 0
+def test_auc_counts_nan_and_inf_as_failures():
+    assert auc([0.0, np.nan], 5) == auc([0.0, np.inf], 5) == 0.5
+    assert auc([180.0, 5.1], 5) == 0
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: rotation_error(np.eye(2), I3), r"^R must have shape \(3, 3\), got \(2, 2\)"),
         (lambda: rotation_error(I3, np.full((3, 3), np.nan)), "^R_gt must be finite"),
-        (lambda: translation_error([1, 2], [1, 0, 0]), r"^t must have shape \(3,\), got \(2,\)"),
         (lambda: translation_error([1, 2, 3], [0, 0, 0]), "^t_gt must not be zero"),
-        (lambda: corner_error(np.eye(4), I3, SIZE), r"^H must have shape \(3, 3\)"),
         (lambda: corner_error(I3, [[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]], SIZE), "^H_gt sends a corner"),
-        (lambda: corner_error(I3, I3, (0, 5)), r"^size must be \(height, width\)"),
-        (lambda: corner_error(I3, I3, (1, 2, 3)), r"^size must be \(height, width\), got shape \(3,\)"),
-        (lambda: visible_area_error(np.eye(4), I3, SIZE, SIZE), r"^H must have shape \(3, 3\)"),
         (lambda: visible_area_error(I3, np.full((3, 3), np.inf), SIZE, SIZE), "^H_gt must be finite"),
-        (lambda: visible_area_error(I3, I3, (0, 5), SIZE), r"^size1 must be \(height, width\)"),
-        (lambda: visible_area_error(I3, I3, SIZE, (3, -5)), r"^size2 must be \(height, width\)"),
-        (lambda: visible_area_error(I3, I3, SIZE, SIZE, step=0), "^step must be an integer >= 1, got 0"),
-        (lambda: visible_area_error(I3, I3, SIZE, SIZE, step=1.5), "^step must be an integer >= 1, got 1.5"),
         (lambda: visible_area_error(None, shift(5, 0), SIZE, SIZE), "^H_gt maps no pixel of image 1 into image 2"),
-        (lambda: mean_average_accuracy([], 5), "^errors must be a non-empty list"),
-        (lambda: mean_average_accuracy([[1.0]], 5), "^errors must be a non-empty list"),
-        (lambda: mean_average_accuracy([-1.0], 5), "^errors must not be negative"),
-        (lambda: mean_average_accuracy([1.0], 0.5), "^threshold must be a finite number of at least 1"),
-        (lambda: mean_average_accuracy([1.0], 5, steps=0), "^steps must be an integer >= 1, got 0"),
-        (lambda: auc([1.0], 0), "^threshold must be positive"),
-        (lambda: auc([1.0], np.nan), "^threshold must be positive"),
     ],
 )
-def test_bad_input_is_named(call, message):
+def test_bad_truth_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 

@@ -14,15 +14,6 @@ def test_the_test_of_flags_is_that_of_mcnemar(worse: int, better: int) -> None:
     assert sign_flip_test(flags) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("n", "tolerance"), [(8, 1e-12), (14, 1e-12), (24, 0.01)])
-def test_the_test_of_losses_is_a_permutation_test(n: int, tolerance: float) -> None:
-    losses = np.random.default_rng(n).normal(0.4, 1.0, n)
-    test = stats.permutation_test(
-        (losses,), np.mean, permutation_type="samples", alternative="greater", n_resamples=20_000, rng=0
-    )
-    assert sign_flip_test(losses) == pytest.approx(test.pvalue, abs=tolerance)
-
-
 def test_without_differences_nothing_is_found() -> None:
     assert sign_flip_test(np.zeros(5)) == 1.0
     assert significant_cells({"a": np.zeros(5)}) == significant_cells({}) == {}

@@ -56,7 +56,7 @@ def test_a_verdict_follows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyP
         path.write_text(json.dumps(document))
         load.cache_clear()
         said, held = judge(claim)
-        assert said in claims.claims()
+        assert any(said in row.values for row in claims.claims().rows)
         return said, held
 
     assert change(0.02)[1] == "in part"  # another group of scenes speaks against it

@@ -2,7 +2,6 @@ import contextlib
 import csv
 import dataclasses
 import json
-import multiprocessing
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,7 +52,7 @@ def without_seconds(rows: list[dict[str, str]]) -> list[dict[str, str]]:
 def test_outputs(run: Run, tmp_path: Path) -> None:
     outcome = run()
     files = {path.name for path in (tmp_path / "out").iterdir() if path.suffix != ".sqlite"}
-    assert files == {"runs.csv", "run.json", "toy.json", "toy.md", "toy.tex", "numbers.csv"}
+    assert files == {"runs.csv", "run.json", "toy.json", "toy.md", "numbers.csv"}
     rows = run.rows()
     assert [row["number"] for row in rows] == [str(i) for i in range(6) for _ in "ab"]
     assert all(float(row["seconds"]) >= 0 for row in rows)
@@ -74,21 +73,14 @@ def test_outputs(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_workers_give_the_same_errors_and_times_of_repeat_0(run: Run) -> None:
-    run("one", workers=1)
-    run("two", workers=2)
-    assert without_seconds(run.rows("one")) == without_seconds(run.rows("two"))
-    timed = {row["number"] for row in run.rows("two") if row["seconds"]}
-    assert timed == {"0", "2", "4"}
-    assert all(row["seconds"] for row in run.rows("one"))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"workers": 2}, {"executor": processes}])
-def test_times_are_taken_one_after_the_other_in_this_process(run: Run, settings: dict[str, Any]) -> None:
-    run(**settings)
-    assert run.made()[-3:] == [0, 2, 4]
-    assert len(run.made()) == 1 + 6 + 3  # the warm-up, the units, the times
+def test_workers_give_the_same_errors_and_no_times(run: Run, settings: dict[str, Any]) -> None:
+    run("one", workers=1)
+    run("two", **settings)
+    assert without_seconds(run.rows("one")) == without_seconds(run.rows("two"))
+    assert all(row["seconds"] for row in run.rows("one"))
+    assert not any(row["seconds"] for row in run.rows("two"))
+    assert len(run.made()) == 1 + 6  # the warm-up and the units
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -98,27 +90,8 @@ def test_interrupted_run_goes_on(run: Run, workers: int) -> None:
         run("broken", workers=workers, progress=toy.stop_after(3))
     outcome = run("broken", workers=workers)
     assert outcome.document["resumed"] == 3
-    assert len(run.made()) == 1 + 3 + (3 if workers > 1 else 0)
+    assert len(run.made()) == 1 + 3
     assert without_seconds(run.rows("broken")) == without_seconds(run.rows("whole"))
-
-
-@pytest.mark.slow
-def test_interrupted_pass_for_the_times_goes_on(run: Run) -> None:
-    run(workers=2, extra={"units": 4})
-
-    @contextlib.contextmanager
-    def progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-        def advance() -> None:
-            if what == "times":
-                raise KeyboardInterrupt
-
-        yield advance
-
-    with pytest.raises(KeyboardInterrupt):
-        run("broken", workers=2, progress=progress, extra={"units": 4})
-    run("broken", workers=2, extra={"units": 4})
-    assert run.made() == [2, 2]  # the warm-up, and the second of two timed units
-    assert [bool(row["seconds"]) for row in run.rows("broken")] == [bool(row["seconds"]) for row in run.rows()]
 
 
 def test_finished_run_is_not_run_again_but_other_settings_are(run: Run) -> None:
@@ -143,7 +116,7 @@ def test_progress_tells_what_is_done(run: Run) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(progress=toy.stop_after(2), workers=2)
     run(progress=progress, workers=2)
-    assert seen == [("units", 6, 2), ("times", 3, 0)]
+    assert seen == [("units", 6, 2)]
 
 
 @pytest.mark.slow
@@ -171,7 +144,7 @@ def test_exception_of_a_unit_stops_the_run_and_keeps_what_is_done(run: Run, work
     mark.unlink()
     outcome = run(workers=workers)
     assert outcome.document["resumed"] == kept
-    assert len(run.made()) == 1 + (6 - kept) + (3 if workers > 1 else 0)
+    assert len(run.made()) == 1 + (6 - kept)
     assert len(run.rows()) == 12
 
 
@@ -197,20 +170,6 @@ def test_notes_name_some_failures_and_count_the_others(run: Run) -> None:
         *(f"unit unit {i} failed: unit {i} is not for me" for i in range(10)),
         "3 more units failed; the JSON document has them all",
     ]
-
-
-@pytest.mark.slow
-def test_unit_that_fails_when_its_times_are_taken_keeps_its_rows(run: Run) -> None:
-    outcome = run(workers=2, changes={"run_unit": fails_in_this_process})
-    assert outcome.failed == {f"unit {i}": "when its times were taken: the disk has gone" for i in (0, 2, 4)}
-    assert len(run.rows()) == 12
-    assert not any(row["seconds"] for row in run.rows())
-
-
-def fails_in_this_process(setup: Setup, unit: Unit) -> Any:
-    if multiprocessing.parent_process() is None:
-        raise OSError("the disk has gone")
-    return toy.run_unit(setup, unit)
 
 
 def test_single_runs_are_there_even_if_the_report_fails(run: Run) -> None:

@@ -10,7 +10,8 @@ from PIL import Image
 
 from bansac_lab.frames import import_pandas
 from bansac_lab.measurement import Setup
-from bansac_lab.measurements import few_inliers, noise, planes
+from bansac_lab.measurements import few_inliers, noise
+from bansac_lab.measurements.rival_scenes import repeated_plane_matches
 from bansac_lab.task import squared_distances
 
 ROOT = Path(__file__).parents[2]
@@ -78,28 +79,9 @@ def test_thresholds_are_compared_with_the_best_fixed_one() -> None:
     assert found["H",] == pytest.approx((3.0, 3.0, 3.0, 3.0))
 
 
-def plane_row(method: str, pose_error: float, success: bool, configuration: str | None, support: int) -> dict[str, Any]:
-    cell = {"pattern": "row", "plane_share": 0.9, "inlier_ratio": 0.4, "seed": 0, "method": method}
-    verdict = {"success": success, "configuration": configuration, "pose_error": pose_error}
-    return {**cell, **verdict, "support": support, "true_support": 100, "seconds": 1.0}
-
-
-def test_wrong_poses_are_claimed_only_as_general_successes() -> None:
-    rows = [
-        plane_row("default", 1.0, True, "general", 120),
-        plane_row("default", 90.0, True, "general", 120),
-        plane_row("default", 90.0, True, "planar", 90),
-        plane_row("default", 90.0, False, "general", 90),
-        plane_row("poselib", 90.0, True, None, 90),
-    ]
-    (table,) = planes.report(Setup(), rows).tables.values()
-    assert values(table)["default",] == (3, 1, 1, 0, 0, 0)
-    assert values(table)["poselib",] == (1, 1, 0, 0, 0, 0)
-
-
-@pytest.mark.parametrize("pattern", planes.PATTERNS)
+@pytest.mark.parametrize("pattern", ["row", "grid"])
 def test_scene_of_a_repeated_pattern(pattern: str) -> None:
-    scene = planes.repeated_plane_matches(pattern, 200, 0.5, 0.8, 1)
+    scene = repeated_plane_matches(pattern, 200, 0.5, 0.8, 1)
     assert int(scene.inliers.sum()) == 100
     assert int(scene.on_plane.sum()) == 80
     assert squared_distances(scene.F, scene, "F")[scene.inliers].max() < 3**2

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac.geometry import apply_transform
+from bansac.geometry import apply_transform, rotation_matrix
 from bansac_lab import scenes
 from bansac_lab.peers.library import Method
 from bansac_lab.scenes import PROBLEMS, Scene, choose, errors, is_right, make_scene, run_scene
 from lab.tests.peers.toy import Toy
-from lab.tests.posebench_files import turned
 
 SMALL = (100, 0.4, 0.5, 3)  # n, inlier ratio, noise, seed
 
@@ -39,7 +38,7 @@ def test_true_model_is_right_and_one_that_leaves_the_inliers_is_not(problem: str
 def test_model_near_the_inliers_is_wrong_if_an_error_is_large() -> None:
     scene = make_scene("pose", *SMALL)
     R, t = true_model(scene)
-    near = turned(1.5) @ R
+    near = rotation_matrix([0, 0, np.radians(1.5)]) @ R
     centre_kept = near @ R.T @ t
     found = errors(scene, (near, centre_kept))
     assert found["rotation_error"] == pytest.approx(1.5)

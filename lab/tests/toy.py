@@ -14,7 +14,7 @@ from bansac_lab.tables import Table, TableRow
 
 
 def units(setup: Setup) -> list[Unit]:
-    return [Unit(f"unit {i}", (i,), timed=i % 2 == 0) for i in range(setup.get("units", 6))]
+    return [Unit(f"unit {i}", (i,)) for i in range(setup.get("units", 6))]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:

@@ -1,14 +1,13 @@
 """Store the results of many runs, to verify that a change of the code leaves them bit-identical or nearly equal.
 
-    python lab/tools/digests.py --out before.json [--data FOLDER]
-    python lab/tools/digests.py --compare before.json [--tolerance 1e-9] [--data FOLDER]
+    python lab/tools/digests.py --out before.json
+    python lab/tools/digests.py --compare before.json [--tolerance 1e-9]
 
 A run is defined by a problem, a scene and a set of options. The file has its counts; digests of the inlier mask, the
 beliefs, the residuals and, if present, the trace; and the numbers of the model, the score, and the sums and maxima of
 the beliefs and the finite residuals. All must be equal. With ``--tolerance``, only counts and masks must be equal. The
 numbers may differ by this share of the largest one of their field, and the trace is not compared. The bits depend on
-the processor and on the versions of NumPy and Numba. Compare files of one machine only. ``--data`` adds real pairs from
-a folder with sets in the format of the "RANSAC in 2020" tutorial.
+the processor and on the versions of NumPy and Numba. Compare files of one machine only.
 """
 
 import argparse
@@ -29,7 +28,6 @@ from bansac.engine.trace import TRACE_COLUMNS
 from bansac.matches import Matches, load_demo
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches
 from bansac_lab.known_scenes import FUNCTIONS, known_scene
-from bansac_lab.sets import find_sets
 
 LO = "inner+iterative"
 
@@ -70,7 +68,6 @@ COMMON: dict[str, dict[str, Any]] = {
     "cpt": {"network": bansac.Network(cpt=[[[0.1, 0.3], [0.8, 0.95]]]), "seed": 5},
     "trace": {"trace": True, "max_iterations": 120, "confidence": 0.99999},
 }
-REAL = ("default", "p-bansac", "uniform", "prosac", "p-napsac", "lo msac p-bansac", "stop all", "order 2", "trace")
 COUNTS = ("iterations", "models_tested", "num_inliers", "success", "stop_reason")
 
 Record = dict[str, Any]
@@ -117,21 +114,12 @@ def synthetic_scenes() -> Iterator[Scene]:
     yield from two_view_scenes("demo", load_demo(), "HF")
 
 
-def real_scenes(folder: Path) -> Iterator[Scene]:
-    """Yield the first and the last pair of each set of real images."""
-    for pair_set in find_sets(folder):
-        for key in dict.fromkeys((pair_set.keys[0], pair_set.keys[-1])):
-            pair = pair_set.pair(key).filtered(0.9)
-            if len(pair) >= 20:
-                yield from two_view_scenes(f"{pair_set.name} {key}", pair, "FE" if pair_set.kind == "EF" else "H")
-
-
-def runs(scenes: Iterable[Scene], names: Iterable[str]) -> Iterator[tuple[str, Record]]:
+def runs(scenes: Iterable[Scene]) -> Iterator[tuple[str, Record]]:
     """Run every scene with every set of options for which it has the data, and yield the records."""
     for name, estimate, n, scores in scenes:
         data = {"scores": scores, "priors": np.linspace(0.1, 0.9, n)}
-        for options in names:
-            given = {key: data.get(key, value) for key, value in COMMON[options].items()}
+        for options, settings in COMMON.items():
+            given = {key: data.get(key, value) for key, value in settings.items()}
             if "scores" in given and scores is None:
                 continue
             try:
@@ -180,10 +168,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="write the results here")
     parser.add_argument("--compare", type=Path, help="compare with these results")
     parser.add_argument("--tolerance", type=float, help="largest relative difference; by default none is allowed")
-    parser.add_argument("--data", type=Path, help="folder with real pairs")
     arguments = parser.parse_args()
-    of_real = runs(real_scenes(arguments.data), REAL) if arguments.data else ()
-    found = dict(runs(synthetic_scenes(), COMMON)) | dict(of_real)
+    found = dict(runs(synthetic_scenes()))
     print(f"{len(found)} runs, {sum('error' in row for row in found.values())} of them refused")
     if arguments.out:
         arguments.out.write_text(json.dumps(found).replace("}, ", "},\n") + "\n")

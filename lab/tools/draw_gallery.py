@@ -1,14 +1,16 @@
 """Run the code of docs/gallery.md, which draws its pictures, and write the times of its estimates.
 
-Usage: python lab/tools/draw_gallery.py
+Usage: python lab/tools/draw_gallery.py [NAME]
 
-The pictures go to ``docs/images``, the times to ``benchmarks/gallery.json``: of each section the least of five runs.
+The pictures go to ``docs/images``, the times to ``benchmarks/gallery.json``: of each section that quotes its time the
+least of five runs. ``NAME`` draws one picture and keeps the times.
 """
 
 import contextlib
 import io
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,10 @@ def main() -> None:
     """Write the pictures and the report."""
     page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     with contextlib.chdir(IMAGES):
-        seconds = {name: least_seconds(code) for name, code in sections(page)}
+        seconds = {name: least_seconds(code) for name, code in sections(page) if sys.argv[1:] in ([], [name])}
+    if sys.argv[1:]:
+        return
+    seconds = {name: least for name, least in seconds.items() if f"<!-- figure: gallery-{name} -->" in page}
     report = {"date": circumstances()["date"], "runs": RUNS, "seconds": seconds}
     REPORT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 

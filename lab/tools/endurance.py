@@ -36,8 +36,8 @@ import bansac
 from bansac.synthetic import homography_matches
 from bansac_lab.known_scenes import FUNCTIONS, known_scene
 from bansac_lab.measurements.colmap import write_synthetic
-from bansac_lab.measurements.speed.timing import status_bytes
 from bansac_lab.provenance import circumstances
+from bansac_lab.timing import status_bytes
 
 
 class Task(NamedTuple):

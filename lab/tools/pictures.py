@@ -20,10 +20,10 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import bansac
-from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
+from bansac.engine.dbn import gamma_1, initial_odds, pack_cpt, probabilities_from_odds, update_first_order
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import Matches, load_demo
-from bansac.plotting import plot_matches, save_figure
+from bansac.plotting import plot_matches
 from bansac.synthetic import CurvePoints, polynomial_points
 from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from bansac_lab.measurements.budgets import ACCURACY
@@ -166,8 +166,7 @@ def draw_update() -> Figure:
     for ax, vote in ((left, True), (right, False)):
         ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1)
         for ratio, style in zip(RATIOS, (":", "--", "-"), strict=True):
-            odds = np.empty(len(before), np.float32)
-            write_initial_odds(before, odds)
+            odds, _ = initial_odds(before)
             votes = np.full(len(before), vote)
             gamma = float(gamma_1(np.array(ratio)))
             update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt("default", 1), 0, np.empty(0))
@@ -218,7 +217,7 @@ HOW_IT_WORKS = {f"how_{name}.png": draw for name, draw in _HOW.items()}
 
 
 def _save(draw: Callable[[], Any], dpi: int, target: Path) -> None:
-    save_figure(draw(), target, dpi=dpi)
+    draw().savefig(target, dpi=dpi)
     if target.suffix == ".png":
         with Image.open(target) as image:
             smaller = image.convert("RGB").quantize(128, dither=Image.Dither.NONE)

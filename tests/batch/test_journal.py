@@ -10,7 +10,7 @@ import pytest
 
 from bansac.batch.journal import Journal, Row, Unit
 
-A, B, C = Unit("a"), Unit("b"), Unit("c", timed=False)
+A, B, C = Unit("a"), Unit("b"), Unit("c")
 
 
 def rows_of(unit: Unit) -> list[Row]:
@@ -46,7 +46,7 @@ journal = Journal(Path(sys.argv[1]), "0123")
 journal.add(A, rows_of(A))
 journal.add(C, rows_of(C))
 database = journal._database
-database.execute("INSERT INTO units VALUES ('0123', 'b', 1, '[]', '[]', NULL)")  # not committed
+database.execute("INSERT INTO units VALUES ('0123', 'b', '[]', '[]')")  # not committed
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bansac.cli import compile_ahead
-from bansac.engine.refinement import REFINERS
+from bansac.engine.options import REFINERS
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.engine.stopping import STOPS
@@ -12,7 +12,7 @@ from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 
 pytestmark = pytest.mark.slow
-NOT_OPTIONS = "preset", "scores", "threshold", "few", "many", "epipolar_error"
+NOT_OPTIONS = "preset", "scores", "threshold", "few", "many"
 
 
 def test_every_part_is_compiled_by_a_task():
@@ -24,7 +24,7 @@ def test_every_part_is_compiled_by_a_task():
     ]
     assert {options.sampler for options in calls} == set(SAMPLERS)
     assert {options.scoring for options in calls} == set(SCORES)
-    assert {options.refiner(LINE).name for options in calls} == set(REFINERS)
+    assert {options.refiner(LINE) for options in calls} == set(REFINERS)
     assert {options.optimization(LINE) for options in calls} >= {None, "inner+iterative", "lm"}
     named = {stop.name for options in calls for informed in (False, True) for stop in options.stops(informed=informed)}
     assert named == set(STOPS)

@@ -33,7 +33,7 @@ def test_version_and_unknown_command(bansac: Any) -> None:
     assert "no-such" in bansac.refused("no-such")
 
 
-@pytest.mark.parametrize("arguments", [["bench", "--help"], ["data", "info", "DIR", "--json"], ["experiments"]])
+@pytest.mark.parametrize("arguments", [["bench", "DIR", "--json"], ["experiments", "--help"]])
 def test_a_command_of_the_laboratory_says_how_to_install_it(
     bansac: Any, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +205,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         (["estimate", "a.csv", "--model", "E", "--calib", ""], "calib"),
         (["colmap", "verify", ""], "database"),
         (["bench", "folders", "", "--model", "F"], "data"),
-        (["data", "info", ""], "folder"),
     ],
 )
 def test_an_empty_path_is_not_the_current_folder(bansac: Any, arguments: list[str], name: str) -> None:

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import BLOCK, pack_run
-from bansac.engine.verification import evaluate
+from bansac.engine.verification import cheirality_score, evaluate
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.line import LINE
 from tests.engine.builder import build_run
@@ -17,8 +16,7 @@ N = 2 * BLOCK + 9
 
 def full_score(state, model):
     mask = np.empty(state.data.shape[1], np.bool_)
-    squared = state.settings["squared_threshold"]
-    return evaluate(pack_run(state), model, mask, squared, -1.0, np.inf, np.int64(0))[0]
+    return evaluate(pack_run(state), model, mask, -1.0, np.inf, np.int64(0))[0]
 
 
 @pytest.mark.parametrize("scoring", SCORES)

@@ -67,7 +67,7 @@ def test_the_part_of_a_frame_has_the_data_of_the_mask():
 def test_supported_matches_are_in_the_order_of_the_frame(is_known):
     mask = np.arange(60) < 20
     frame = Frame(HOMOGRAPHY, matches(), BASE, 2.0, find_supported=lambda: mask if is_known else None)
-    supported = frame.supported()
+    supported = frame.supported
     if is_known:
         np.testing.assert_array_equal(supported, frame.order < 20)
     else:

@@ -1,6 +1,4 @@
-"""A sampler, a score, a stopping criterion and a refiner of the user's, through the public functions."""
-
-from types import SimpleNamespace
+"""A sampler, a score and a stopping criterion of the user's, through the public functions."""
 
 import numpy as np
 import pytest
@@ -8,19 +6,13 @@ from numba import config
 
 import bansac
 from bansac import Network
-from bansac.compiled.jit import kernel
 from bansac.engine.kernels import select_kernels
-from bansac.engine.refinement import Refiner, least_squares
 from bansac.engine.sampling import SAMPLERS, Sampler
-from bansac.engine.sampling import uniform as uniform_module
 from bansac.engine.scoring import SCORES, Score
-from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
-from bansac.engine.stopping import ransac as ransac_module
-from bansac.engine.verification import evaluate
+from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop, required_by_ransac
 from bansac.maths.distinct import draw_distinct
 from bansac.problems.line import LINE
 from bansac.synthetic import homography_matches, line_points
-from tests.engine import own_sampler
 from tests.results import assert_same
 
 POINTS = line_points(200, inlier_ratio=0.4, noise=0.005, seed=1)
@@ -31,9 +23,29 @@ def fit(**settings):
     return bansac.fit_line(POINTS.points, threshold=0.02, preset="paper", **settings)
 
 
-# A sampler of the user's: a module of his own (tests/engine/own_sampler.py), or any object with the functions.
+# A sampler of the user's: pairs of data that follow one another in the order of the run.
 
-IN_TURN = Sampler("in turn", own_sampler, stopping=("ransac",))
+
+def start_in_turn(setup):
+    return np.zeros(setup.data.shape[1]), np.zeros(1, np.int64)
+
+
+def draw_in_turn(rng, data, odds, ranking, progress, numbers, indices, sample):
+    for i in range(sample.size):
+        sample[i] = (indices[0] + i) % data.shape[1]
+    indices[0] += 1
+
+
+def count_failures(rng, numbers, indices, sample):
+    for i in range(sample.size):
+        numbers[sample[i]] += 1.0
+
+
+def half_or_less(numbers, indices):
+    return np.where(numbers > 0, 0.1, 0.5)
+
+
+IN_TURN = Sampler("in turn", draw_in_turn, count_failures, start_in_turn, half_or_less, stopping=("ransac",))
 
 
 def test_a_sampler_of_the_users_draws_the_samples():
@@ -41,20 +53,15 @@ def test_a_sampler_of_the_users_draws_the_samples():
     result = fit(sampler=IN_TURN, stopping=None, max_iterations=150, verification=None)
     assert result.success
     assert result.iterations == 150
-    # probabilities() of that module: the share of samples of the datum that failed, here all of them.
+    # half_or_less: the share of samples of the datum that failed, here all of them.
     drawn = result.beliefs < 0.5
     assert drawn.sum() == 151
     by_default = fit(sampler=IN_TURN, max_iterations=150)
     assert (by_default.stop_reason, by_default.iterations < 150) == ("ransac", True)
 
 
-def test_a_sampler_by_the_name_of_its_module_is_the_same():
-    by_name = Sampler("in turn", "tests.engine.own_sampler", stopping=("ransac",))
-    assert_same(fit(sampler=by_name), fit(sampler=IN_TURN))
-
-
 def test_the_built_in_functions_in_a_users_row_give_the_built_in_answer():
-    own = Sampler("mine", SimpleNamespace(draw=uniform_module.draw), stopping=("sprt",))
+    own = Sampler("mine", SAMPLERS["uniform"].draw, stopping=("sprt",))
     assert_same(fit(sampler=own), fit(sampler="uniform"))
     assert_same(fit(sampler=SAMPLERS["uniform"]), fit(sampler="uniform"))
     assert_same(fit(scoring=SCORES["msac"]), fit(scoring="msac"))
@@ -67,7 +74,7 @@ def test_traits_of_a_users_sampler_decide_what_it_gets():
     priors = np.full(100, 0.5)
     with pytest.raises(ValueError, match=r"priors need one of the samplers .*; the sampler is 'in turn'"):
         bansac.estimate_homography(made.x1, made.x2, sampler=IN_TURN, priors=priors)
-    ordered = Sampler("best first", own_sampler, order=True, stopping=("ransac",))
+    ordered = Sampler("best first", draw_in_turn, order=True, stopping=("ransac",))
     with pytest.raises(ValueError, match="sampler='best first' needs scores"):
         bansac.estimate_homography(made.x1, made.x2, sampler=ordered)
     with pytest.raises(ValueError, match="network needs sampler='bansac': 'in turn' has no dynamic Bayesian network"):
@@ -83,7 +90,7 @@ def test_an_adaptive_sampler_of_the_users_sees_the_odds():
             while sample[1] == sample[0]:
                 sample[1] = (sample[1] + 1) % data.shape[1]
 
-    greedy = Sampler("greedy", SimpleNamespace(draw=draw), adaptive=True, stopping=("bansac",))
+    greedy = Sampler("greedy", draw, adaptive=True, stopping=("bansac",))
     result = fit(sampler=greedy, trace=True)
     assert result.success
     assert result.stop_reason == "bansac"
@@ -111,7 +118,7 @@ def fit_curve(**settings):
 @pytest.mark.parametrize("function", [fit, fit_curve])
 @pytest.mark.parametrize("settings", [{}, {"local_optimization": "inner+iterative"}, {"sampler": "uniform"}])
 def test_a_score_of_the_users_is_what_the_best_model_has(function, settings):
-    result = function(scoring=Score("half credit", SimpleNamespace(block_score=half_credit)), **settings)
+    result = function(scoring=Score("half credit", half_credit), **settings)
     assert result.success
     near = np.count_nonzero(result.residuals <= 0.01)
     assert result.score == near + (result.num_inliers - near) / 2
@@ -132,7 +139,7 @@ def required_iterations(is_inlier, ranking, history, progress, indices, sample_s
     return progress.iterations + 10.0 if np.count_nonzero(is_inlier) >= indices[0] else np.inf
 
 
-QUARTER = Stop("a quarter", SimpleNamespace(prepare=prepare, required_iterations=required_iterations))
+QUARTER = Stop("a quarter", required_iterations, prepare)
 
 
 @pytest.mark.parametrize("sampler", ["uniform", "bansac"])
@@ -150,7 +157,7 @@ def test_the_first_of_several_criteria_ends_the_run():
     def one(is_inlier, ranking, history, progress, indices, sample_size, confidence):
         return 1.0
 
-    at_once = Stop("at once", SimpleNamespace(required_iterations=one), verification=True)
+    at_once = Stop("at once", one, verification=True)
     result = fit(sampler="uniform", stopping=["ransac", QUARTER, at_once])
     assert (result.stop_reason, result.iterations) == ("at once", 1)
     alone = fit(sampler="uniform", stopping=["ransac"]).iterations
@@ -162,83 +169,25 @@ def test_the_first_of_several_criteria_ends_the_run():
 
 
 def test_a_run_has_room_for_so_many_criteria_and_names_the_limit():
-    stops = [
-        Stop(f"stop {k}", SimpleNamespace(required_iterations=ransac_module.required_iterations))
-        for k in range(MAX_CRITERIA + 1)
-    ]
+    stops = [Stop(f"stop {k}", required_by_ransac) for k in range(MAX_CRITERIA + 1)]
     assert fit(stopping=[*stops[:-1], "bansac"]).success
     assert fit(sampler="uniform", stopping=stops[:-1]).stop_reason == "stop 0"
     with pytest.raises(ValueError, match=f"stopping must name at most {MAX_CRITERIA} criteria"):
         fit(stopping=stops)
 
 
-# A refiner.
-
-
-@kernel
-def refine_once(run):
-    """Fit to the inliers once."""
-    is_inlier, other = run.is_inlier[0], run.other_model
-    for i in range(other.size):
-        other[i] = run.best_model[i]
-    threshold, first_block = run.settings.squared_threshold, run.candidate.first_block
-    evaluate(run, run.best_model, is_inlier, threshold, -1.0, np.inf, first_block)
-    weights = np.empty(is_inlier.size)
-    for n in range(is_inlier.size):
-        weights[n] = 1.0 if is_inlier[n] else 0.0
-    if run.kernels.fit(run.data, weights, other, run.scratch):
-        score, inliers = evaluate(run, other, is_inlier, threshold, -1.0, np.inf, first_block)
-        if score >= run.progress.best_score:
-            run.progress.best_score = score
-            run.progress.best_inliers = inliers
-            for i in range(other.size):
-                run.best_model[i] = other[i]
-
-
-def test_a_refiner_of_the_users_has_the_last_word():
-    noisy = line_points(200, inlier_ratio=0.4, noise=0.015, seed=1).points
-
-    def refined(refine, seed=0):
-        return bansac.fit_line(noisy, threshold=0.02, preset="paper", refinement=refine, seed=seed)
-
-    def own(refine):
-        return Refiner("mine", SimpleNamespace(refine=lambda run, problem: refine(run)))
-
-    assert_same(refined(own(kernel(lambda run: None))), refined(None))
-    assert_same(refined(own(least_squares.refine_to_inliers)), refined("least_squares"))
-    changed = 0
-    for seed in range(10):
-        once, plain = refined(own(refine_once), seed), refined(None, seed)
-        assert once.score == once.num_inliers >= plain.score
-        changed += once.model.tobytes() != plain.model.tobytes()
-    assert changed > 0
-
-
-def test_a_refiner_says_which_problems_it_supports():
-    only = SimpleNamespace(refine=lambda run, problem: None, supports=lambda problem: problem.name == "circle")
-    bansac.fit_circle(POINTS.points, threshold=0.02, refinement=Refiner("mine", only))
-    with pytest.raises(ValueError, match="refinement='mine' is not for problem 'line'"):
-        fit(refinement=Refiner("mine", only))
-
-
 # What is missing or does not compile is named.
-DRAWS_NOTHING = SimpleNamespace(draw=lambda a, b, c, d, e, f, g, h: None)
 
 
 @pytest.mark.parametrize(
     ("settings", "error", "found"),
     [
-        ({"sampler": Sampler("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'draw'"),
-        ({"scoring": Score("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'block_score'"),
-        ({"refinement": Refiner("mine", SimpleNamespace())}, TypeError, "'mine' needs a function 'refine'"),
-        ({"stopping": [Stop("mine", SimpleNamespace())]}, TypeError, "'mine' needs a function 'required_iterations'"),
-        ({"stopping": [Stop("mine")]}, ValueError, "stopping='mine' needs a module"),
-        ({"scoring": Score("mine")}, ValueError, "scoring='mine' needs a module with the function block_score"),
-        ({"sampler": Sampler("mine", own_sampler, stopping=("soon",))}, ValueError, "'mine' must be one of 'bansac'"),
-        ({"sampler": Sampler("mine", DRAWS_NOTHING)}, ValueError, "'mine': draw must write"),
+        ({"scoring": Score("mine", "msac")}, TypeError, "'mine': block_score .*\n'msac' is not a function"),
+        ({"sampler": Sampler("mine", draw_in_turn, stopping=("soon",))}, ValueError, "'mine' must be one of 'bansac'"),
+        ({"sampler": Sampler("mine", lambda a, b, c, d, e, f, g, h: None)}, ValueError, "'mine': draw must write"),
         ({"stopping": ""}, ValueError, "stopping must be one of 'default', 'sampler', 'bansac'"),
         ({"stopping": QUARTER}, ValueError, "stopping must be names joined by"),
-        ({"sampler": own_sampler}, ValueError, "sampler must be one of 'bansac'"),
+        ({"sampler": draw_in_turn}, ValueError, "sampler must be one of 'bansac'"),
     ],
 )
 def test_what_is_missing_is_named(settings, error, found):
@@ -256,7 +205,7 @@ def test_what_is_missing_is_named(settings, error, found):
 )
 def test_what_does_not_compile_is_named(block_score):
     with pytest.raises(TypeError, match="'mine': block_score does not compile"):
-        fit(scoring=Score("mine", SimpleNamespace(block_score=block_score)))
+        fit(scoring=Score("mine", block_score))
 
 
 def blind_to_weights(residuals, weights, squared_threshold):
@@ -277,7 +226,7 @@ def blind_to_weights(residuals, weights, squared_threshold):
 )
 def test_a_gain_out_of_its_range_is_named(block_score):
     with pytest.raises(ValueError, match="score 'mine': block_score must lie between 0 and the sum of the weights"):
-        fit(scoring=Score("mine", SimpleNamespace(block_score=block_score)))
+        fit(scoring=Score("mine", block_score))
 
 
 def test_the_struct_of_a_combination_is_made_once():

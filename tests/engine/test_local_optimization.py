@@ -1,7 +1,5 @@
 """LO-RANSAC: against a literal version where chance has no part, and its promises where it has."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -29,7 +27,7 @@ def required_iterations(is_inlier, ranking, history, progress, indices, sample_s
     return np.inf
 
 
-KEEP_MASK = Stop("keep mask", SimpleNamespace(prepare=prepare, required_iterations=required_iterations))
+KEEP_MASK = Stop("keep mask", required_iterations, prepare)
 
 
 def msac(points, line):

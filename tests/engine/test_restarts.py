@@ -2,6 +2,7 @@
 
 import dataclasses
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -36,13 +37,16 @@ def lonely(inliers, **more):
 
 def history(*ranked, count=1, iterations=0, supported=None, settings=None, **more):
     options = Options(max_iterations=BUDGET, restarts=Restarts(agreement=2)).replace(**settings or {})
-    fields = {"n": N, "sample_size": 4, "first": 1.0, "is_estimated": True, "find_supported": lambda: supported} | more
-    return History(options, ranked=list(ranked), count=count, iterations=iterations, **fields)
+    traits = {"sample_size": 4, "majority_agrees": True, "max_models": 1}
+    problem = SimpleNamespace(**{name: more.pop(name, value) for name, value in traits.items()})
+    frame = SimpleNamespace(problem=problem, options=options, order=np.arange(N), supported=supported)
+    frame.threshold, frame.is_estimated = more.pop("first", 1.0), more.pop("is_estimated", True)
+    return History(frame, list(ranked), count, iterations, **more)
 
 
 def plan_of(history):
     """Return the plan with the members as a list, and check that planning changes nothing."""
-    names = [field.name for field in dataclasses.fields(history) if field.name not in ("options", "find_supported")]
+    names = [field.name for field in dataclasses.fields(history) if field.name != "frame"]
     before = [pickle.dumps(getattr(history, name)) for name in names]
     plans = [next_restart(history) for _ in range(2)]
     assert [pickle.dumps(getattr(history, name)) for name in names] == before

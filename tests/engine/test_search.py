@@ -318,12 +318,6 @@ def test_a_time_limit_ends_a_search_after_a_restart(restarts):
     assert search.history.best is not None
 
 
-def test_a_time_limit_ends_a_restart_after_a_slice(monkeypatch):
-    monkeypatch.setattr("bansac.engine.interruptible._FIRST_SLICE", 40)
-    found = run_search(make_frame(HOMOGRAPHY, stack(plane()), stopping=None), is_over=lambda: True)
-    assert (found.stop_reason, found.restarts, found.iterations) == ("max_seconds", 1, 40)
-
-
 def test_a_given_threshold_holds_for_an_initial_model_too():
     """The initial model has too few inliers at the threshold, but many at the width of its residuals."""
     for seed in range(4):

@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
+from bansac.engine import stopping
 from bansac.engine.state import PROGRESS
-from bansac.engine.stopping import prosac, sprt
-from bansac.engine.stopping.prosac import prepare
-from bansac.engine.stopping.ransac import ransac_iterations
-from bansac.engine.stopping.sprt import _test_exponent
+from bansac.engine.stopping import _test_exponent, ransac_iterations
+from bansac.engine.stopping import prepare_prosac as prepare
 from tests.engine.builder import make_record
 from tests.reference import loop_parts as reference
 
-required_by_prosac, required_by_sprt = kernel(prosac.required_iterations), kernel(sprt.required_iterations)
+required_by_prosac, required_by_sprt = kernel(stopping.required_by_prosac), kernel(stopping.required_by_sprt)
 
 
 def prosac_iterations(is_inlier, ranking, indices, m, confidence):

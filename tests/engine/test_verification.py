@@ -26,13 +26,13 @@ call_decision_threshold, call_learn_from_rejection = kernel(decision_threshold),
 def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, first_block=0, epsilon=0.5, delta=0.05):
     # Points on the x axis are inside, the others are far from it.
     points = np.array([np.linspace(-1, 1, len(inside)), np.where(inside, 0.0, 5.0)], dtype=np.float32)
-    run = build_run(LINE, points, scoring="msac" if msac else "inliers")
+    run = build_run(LINE, points, scoring="msac" if msac else "inliers", threshold=0.01)
     sprt = records_of(run)["sprt"]
     sprt["log_ratio_inlier"] = math.log(delta / epsilon)
     sprt["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))
     mask = np.zeros(len(inside), np.bool_)
     axis = np.array([0.0, 1.0, 0.0])
-    score, inliers = evaluate(pack_run(run), axis, mask, 1e-4, to_beat, log_decision, np.int64(first_block))
+    score, inliers = evaluate(pack_run(run), axis, mask, to_beat, log_decision, np.int64(first_block))
     return score, inliers, mask, sprt[0]
 
 
@@ -123,8 +123,8 @@ def test_a_full_history_overwrites_its_last_row():
 def test_msac_weighs_what_is_counted():
     # MSAC gives the points half a threshold away 3 / 4 each, in another block order too.
     points = np.array([np.linspace(-1, 1, 300), np.full(300, 0.005)])
-    run = build_run(LINE, points, scoring="msac")
+    run = build_run(LINE, points, scoring="msac", threshold=0.01)
     mask = np.zeros(300, np.bool_)
-    score, inliers = evaluate(pack_run(run), np.array([0.0, 1.0, 0.0]), mask, 1e-4, -1.0, math.inf, np.int64(2))
+    score, inliers = evaluate(pack_run(run), np.array([0.0, 1.0, 0.0]), mask, -1.0, math.inf, np.int64(2))
     assert inliers == mask.sum() == 300
     assert score == pytest.approx(225, rel=1e-5)

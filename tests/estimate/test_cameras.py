@@ -136,22 +136,6 @@ def test_a_wrong_camera_has_a_warning(doubt):
     assert caught[0].filename == __file__
 
 
-SMALL = Camera("PINHOLE", (500, 505, 300, 400))  # upright and smaller
-
-
-@pytest.mark.parametrize("unknown", [False, True])
-def test_exchanged_cameras_have_a_warning(unknown):
-    cameras = [camera.with_focal(np.nan) if unknown else camera for camera in (PINHOLE, SMALL)]
-    cameras = [Camera(camera.model, camera.params) for camera in cameras]  # without sizes, which would be an error
-    rng = np.random.default_rng(0)
-    x1, x2 = rng.uniform([100, 100], [1500, 1100], (100, 2)), rng.uniform([50, 50], [550, 750], (100, 2))
-    with pytest.warns(UserWarning, match=r"^K1 and K2 seem exchanged: \d+ of 200 points lie outside") as caught:
-        bansac.estimate_relative_pose(x1, x2, *cameras[::-1], max_iterations=10)
-    assert caught[0].filename == __file__
-    bansac.estimate_relative_pose(x1, x2, *cameras, max_iterations=10)
-    bansac.estimate_relative_pose(x1, x2 / 2, *cameras, max_iterations=10)  # a part of the second image
-
-
 def test_matches_that_look_normalised_have_a_warning_without_a_threshold():
     x1, x2, _ = two_views(PINHOLE, PINHOLE)
     x1, x2 = PINHOLE.unproject(x1), PINHOLE.unproject(x2)
@@ -164,23 +148,6 @@ def test_matches_that_look_normalised_have_a_warning_without_a_threshold():
     assert bansac.estimate_fundamental(x1, x2, threshold=1e-3).success
     assert bansac.estimate_fundamental(x1, x2, options=bansac.Options(threshold=1e-3)).success
     bansac.estimate_fundamental(x1[:7], x2[:7])
-
-
-def test_a_focal_length_that_is_not_in_pixels_has_a_warning_without_a_threshold():
-    x1, x2, _ = two_views(PINHOLE, PINHOLE)
-    K, points = np.diag([1e-3, 1e-3, 1.0]) @ PINHOLE.K, np.random.default_rng(0).normal(size=(len(x1), 3))
-    for estimate, arguments in (
-        (bansac.estimate_essential, (1e-3 * x1, 1e-3 * x2, K)),
-        (bansac.estimate_relative_pose, (1e-3 * x1, 1e-3 * x2, K)),
-        (bansac.estimate_absolute_pose, (points, 1e-3 * x1, K)),
-    ):
-        with pytest.warns(UserWarning, match="^a focal length of 1 does not .* give a threshold in the unit") as caught:
-            estimate(*arguments, max_iterations=10)
-        assert caught[0].filename == __file__
-        with pytest.warns(match="focal length"), pytest.raises(ValueError, match="options must be"):
-            estimate(*arguments, options=0.0)
-        for settings in ({"threshold": 1e-3}, {"options": bansac.Options(threshold=1e-3)}, {"preset": "paper"}):
-            estimate(*arguments, **settings)
 
 
 @pytest.mark.parametrize("box", [(0, 0, 800, 1200), (0, 0, 800, 600), (0, 0, 1600, 300), (700, 500, 900, 700)])

@@ -140,13 +140,12 @@ def test_a_lens_with_distortion_has_nearly_the_covariance_of_a_pinhole(name):
     assert 0.5 < np.trace(spreads[1]) / np.trace(spreads[0]) < 2
 
 
-@pytest.mark.parametrize("settings", [{"epipolar_error": "symmetric"}, {"preset": "paper", "threshold": 0.003}])
-def test_the_residuals_may_be_those_of_another_error_or_unit(settings):
+def test_the_residuals_may_be_those_of_another_error_and_unit():
     scene = epipolar_matches(200, 0.8, SIGMA, 2)
     x1, x2, K = scene.x1, scene.x2, scene.K
     found = [
         bansac.covariance("essential", bansac.estimate_essential(x1, x2, K, seed=0, **chosen), x1, x2, K).of_model
-        for chosen in ({}, settings)
+        for chosen in ({}, {"preset": "paper", "threshold": 0.003})
     ]
     assert 0.5 < np.trace(found[1]) / np.trace(found[0]) < 2
 

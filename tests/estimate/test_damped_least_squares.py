@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bansac.estimate.damped_least_squares import differentiate, minimize
+from bansac.estimate.damped_least_squares import minimize
 
 A, B = np.random.default_rng(0).normal(size=(20, 3)), np.random.default_rng(1).normal(size=20)
 
@@ -34,9 +34,3 @@ def test_without_damping_a_step_of_no_gain_is_not_taken():
 
     np.testing.assert_array_equal(minimize(start, linear, np.add, damping=0.0)[0], start)
     np.testing.assert_allclose(minimize(np.zeros(3), linear, np.add, damping=0.0)[0], start, rtol=1e-9)
-
-
-def test_central_differences_along_steps():
-    steps = 1e-5 * np.eye(3)
-    changes = differentiate(lambda step: residuals(1 + step), steps)
-    np.testing.assert_allclose(changes / 1e-5, A + 0.1 * np.cos(1), atol=1e-8)

@@ -51,48 +51,6 @@ def test_results_are_those_of_single_calls_whatever_the_workers(planes: list[Mat
         assert_same(result, bansac.estimate_homography(pair.x1, pair.x2, seed=seed))
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_all_models_of_many_pairs_are_those_of_single_calls(workers: int) -> None:
-    lines = [np.vstack([line_points(40, 1.0, 0.001, seed).points for seed in (k, k + 10)]) for k in range(3)]
-    found = bansac.estimate_many("line", lines, multiple=True, workers=workers, seed=5)
-    for index, (points, result) in enumerate(zip(lines, found, strict=True)):
-        assert isinstance(result, bansac.MultipleResult)
-        alone = bansac.estimate_multiple("line", points, seed=derive_seed(5, index))
-        assert (len(result.models), result.seed) == (2, derive_seed(5, index))
-        np.testing.assert_array_equal(result.labels, alone.labels)
-        np.testing.assert_array_equal(result.probabilities, alone.probabilities)
-        np.testing.assert_array_equal(result.models, alone.models)
-    (named,) = bansac.estimate_many(bansac.fit_line, [{"points": lines[0]}], multiple=True, max_models=1)
-    (own,) = bansac.estimate_many(LINE, [lambda: {"data": lines[0]}], multiple=True, max_models=1)
-    assert isinstance(named, bansac.MultipleResult)
-    assert isinstance(own, bansac.MultipleResult)
-    assert named.stop_reason == "max_models"
-    np.testing.assert_array_equal(named.labels, own.labels)
-
-
-def test_all_models_of_matches(planes: list[Matches]) -> None:
-    pair = planes[1]
-    forms = [pair, (pair.x1, pair.x2), {"x1": pair.x1, "x2": pair.x2}, (pair.x1, pair.x2[:9])]
-    *same, wrong = bansac.estimate_many("homography", forms, multiple=True)
-    for index, result in enumerate(same):
-        assert isinstance(result, bansac.MultipleResult)
-        alone = bansac.estimate_multiple("H", np.hstack([pair.x1, pair.x2]), seed=derive_seed(0, index))
-        np.testing.assert_array_equal(result.labels, alone.labels)
-    assert "x1 and x2 must have equal lengths" in wrong.message
-
-
-@pytest.mark.parametrize("problem", ["essential", "relative_pose", bansac.estimate_absolute_pose])
-def test_problems_with_cameras_have_no_multiple(problem: Any) -> None:
-    with pytest.raises(ValueError, match=r"multiple: \w+ has cameras"):
-        bansac.estimate_many(problem, [], multiple=True)
-    with pytest.raises(TypeError, match="max_models"):
-        bansac.estimate_many("homography", [], max_models=2)
-    with pytest.raises(ValueError, match="max_models must be an integer >= 1 or None, got 0"):
-        bansac.estimate_many("homography", [], multiple=True, max_models=0)
-    with pytest.raises(TypeError, match="multiple must be True or False, got str"):
-        bansac.estimate_many("homography", [], multiple="yes")  # type: ignore[call-overload]
-
-
 def test_all_arguments_of_an_estimator_may_be_common_to_all_pairs(planes: list[Matches]) -> None:
     pair = planes[0]
     sizes = {"image_size1": (480, 640), "image_size2": (480, 640)}
@@ -107,11 +65,6 @@ def test_all_arguments_of_an_estimator_may_be_common_to_all_pairs(planes: list[M
         alone = estimate(pair.x1, pair.x2, max_iterations=500, seed=derive_seed(0, 0), **given)
         np.testing.assert_array_equal(found.residuals, alone.residuals)
         assert found.iterations == alone.iterations
-    weights = {"weights": scores + 0.1}
-    (several,) = bansac.estimate_many("homography", [(pair.x1, pair.x2)], multiple=True, workers=1, **weights)
-    alone = bansac.estimate_multiple("H", np.hstack([pair.x1, pair.x2]), seed=derive_seed(0, 0), **weights)
-    assert isinstance(several, bansac.MultipleResult)
-    np.testing.assert_array_equal(several.labels, alone.labels)
 
 
 def test_seeds_come_from_options_too(planes: list[Matches]) -> None:
@@ -307,47 +260,6 @@ def test_functions_read_in_the_workers_and_the_iterable_in_the_caller(planes: li
     assert threading.current_thread() in readers
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_progress_is_told_in_order(planes: list[Matches], workers: int) -> None:
-    told: list[Any] = []
-    bansac.estimate_many("homography", planes, workers=workers, progress=lambda *told_now: told.append(told_now))
-    assert told == [(done, 7) for done in range(1, 8)]
-    told.clear()
-    lazy = (pair for pair in planes)
-    bansac.estimate_many("homography", lazy, workers=workers, progress=lambda *told_now: told.append(told_now))
-    assert told == [(done, None) for done in range(1, 8)]
-
-
-@pytest.mark.parametrize(
-    ("pairs", "total"),
-    [
-        (map(plane, range(3)), 3),
-        (map(plane, [0, 1, 2], itertools.repeat(60)), 3),
-        (map(plane, itertools.count()), None),
-        (iter([1, 2]), 2),
-        (zip([1], [2], strict=True), None),
-    ],
-)
-def test_number_of_pairs_is_known_without_reading_them(pairs: Any, total: int | None) -> None:
-    assert many._count(pairs) == total
-    assert many._count(pairs) == total
-
-
-def test_a_progress_bar(planes: list[Matches], capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(bansac.estimate_many("homography", planes, progress=True)) == 7
-    shown = capsys.readouterr()
-    assert "7/7" in shown.err
-    assert shown.out == ""
-    bansac.estimate_many("homography", planes[:1], progress=False)
-    assert capsys.readouterr().err == ""
-
-
-def test_a_progress_bar_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    with pytest.raises(ImportError, match="progress=True needs rich: pip install rich"):
-        bansac.iter_estimates("homography", [], progress=True)
-
-
 def working() -> int:
     """Return the number of threads that are at work."""
     return sum(thread.name.startswith("bansac-") for thread in threading.enumerate())
@@ -377,12 +289,10 @@ def test_threads_end_when_the_caller_leaves(planes: list[Matches]) -> None:
         ("homography", {"threshold": -1.0}, ValueError, "threshold"),
         ("homography", {"treshold": 1.0}, TypeError, "treshold"),
         ("homography", {"K1": np.eye(3)}, TypeError, "K1"),
-        ("homography", {"epipolar_error": "symmetric"}, TypeError, "epipolar_error"),
         ("homography", {"degeneracy": "degensac"}, ValueError, "not for problem 'homography'"),
         ("essential", {"sampler": "magic"}, ValueError, "sampler"),
         ("fundamental", {"preset": "quick"}, ValueError, "preset"),
         ("fundamental", {"preset": []}, ValueError, "preset"),
-        ("fundamental", {"progress": 3}, TypeError, "progress must be True, False or a function, got int"),
     ],
 )
 def test_bad_arguments_are_named_at_once(problem: Any, settings: Any, error: Any, message: str) -> None:

@@ -63,29 +63,6 @@ def test_probabilities_are_those_of_the_labels_and_each_model_has_its_residuals(
     assert "3 x line" in repr(result)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".json"])
-@pytest.mark.parametrize("count", [0, 2])
-def test_a_result_is_saved_and_loaded(count, suffix, tmp_path):
-    points = crossing_lines(2, 60)[0] if count else np.random.default_rng(3).uniform(-1, 1, (60, 2))
-    result = bansac.estimate_multiple("line", points)
-    assert len(result.models) == count
-    result.save(tmp_path / f"lines{suffix}")
-    again = bansac.MultipleResult.load(tmp_path / f"lines{suffix}")
-    assert repr(again) == repr(result)
-    assert again.labels.dtype == np.int64
-    np.testing.assert_array_equal(again.labels, result.labels)
-    np.testing.assert_array_equal(again.probabilities, result.probabilities)
-    for model, ours, theirs in zip(again.models, again.results, result.results, strict=True):
-        np.testing.assert_array_equal(model, theirs.model)
-        np.testing.assert_array_equal(ours.residuals, theirs.residuals)
-
-
-def test_another_file_is_no_result_of_several_models(tmp_path):
-    bansac.fit_line(crossing_lines(1, 9)[0]).save(tmp_path / "one.json")
-    with pytest.raises(ValueError, match=r"one\.json holds no result \(MultipleResult\): it lacks, or has besides, "):
-        bansac.MultipleResult.load(tmp_path / "one.json")
-
-
 def test_a_shared_point_belongs_to_the_nearer_line():
     points, _ = crossing_lines(2, 0, noise=0.002)
     result = bansac.estimate_multiple("line", points, threshold=0.02)
@@ -218,10 +195,8 @@ def test_models_have_the_form_of_the_estimator(name):
     row = MODELS[name]
     scenes = [known_scene(row.name, 80, 1.0, 1e-3, seed) for seed in (0, 1)]
     data, truth = np.vstack([np.hstack(scene.arguments) for scene in scenes]), [scene.model for scene in scenes]
-    split = np.split(data, np.cumsum([len(columns) for columns in row.data.values()])[:-1], axis=1)
-    (several,) = bansac.estimate_many(row.name, [tuple(split)], multiple=True, threshold=0.01, seed=None)
     result = bansac.estimate_multiple(name, data, threshold=0.01)
-    for models in (result.models, several.models, [found.model for found in result.results]):
+    for models in (result.models, [found.model for found in result.results]):
         assert len(models) == 2
         nearest = [min(models, key=lambda model, true=true: np.abs(model - true).sum()) for true in truth]
         np.testing.assert_allclose(nearest, truth, atol=0.01)

@@ -9,8 +9,7 @@ import bansac
 from bansac.estimate.planar_motion import motions_of_plane
 from bansac.geometry import normalise_points, recover_pose
 from bansac.synthetic import planar_scene_matches, rotation_matches
-from bansac_lab.measurements.planes import repeated_plane_matches
-from bansac_lab.measurements.rival_scenes import far_scene
+from bansac_lab.measurements.rival_scenes import far_scene, repeated_plane_matches
 from bansac_lab.metrics import rotation_error, translation_error
 from bansac_lab.scenes import errors, scene_of
 

@@ -127,7 +127,7 @@ def test_many_data_and_batches_take_depths():
     assert error(estimate(scene).model, scene) < 0.5
     small = depth_matches(200, 0.4, 0.5, 0)
     pair = {"x1": small.x1, "x2": small.x2, "depth1": small.depth1, "depth2": small.depth2}
-    (result,) = bansac.estimate_many("relative_pose", [pair], K=small.K, seed=0)
+    (result,) = bansac.estimate_many("relative_pose", [pair], K1=small.K, seed=0)
     assert result.model.scale is not None
 
 

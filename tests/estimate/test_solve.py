@@ -9,7 +9,7 @@ import bansac
 from bansac.estimate import solution
 from bansac.geometry import apply_transform
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches
-from bansac_lab.measurements.rivals import CLASSES
+from bansac_lab.measurements.rival_scenes import CLASSES
 from bansac_lab.metrics import corner_error
 from bansac_lab.scenes import errors
 

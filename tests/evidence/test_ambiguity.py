@@ -8,7 +8,7 @@ from bansac.evidence.ambiguity import count_other_support
 from bansac.geometry import essential_from_pose
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.synthetic import epipolar_matches, planar_scene_matches
-from bansac_lab.measurements.planes import repeated_plane_matches
+from bansac_lab.measurements.rival_scenes import repeated_plane_matches
 
 THRESHOLD = 1.5
 

@@ -1,4 +1,4 @@
-"""Curves that points do not determine: straight points, lower degrees, parabolas; and curves that they determine."""
+"""Curves that points do not determine: straight points, lower degrees; and curves that they determine."""
 
 import numba
 import numpy as np
@@ -9,7 +9,6 @@ from bansac.evidence import curvature
 from bansac.evidence.significance import MeasuredModel
 from bansac.maths.flat import flat_distances
 from bansac.problems.circle import CIRCLE
-from bansac.problems.ellipse import ELLIPSE, conic_of
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
 from tests.reference import curves as reference
@@ -93,33 +92,10 @@ def test_curved_points_determine_their_curve(fit, make):
     assert undetermined == 0
 
 
-@whole_search
-def test_points_of_a_parabola_do_not_determine_the_long_axis_of_an_ellipse():
-    def make(rng):
-        x = rng.uniform(-500, 500, 100)
-        return turned(rng, np.column_stack([x, x * x / 500]), 2.5)
-
-    successes, undetermined = configurations(bansac.fit_ellipse, make)
-    assert successes == 20
-    assert undetermined >= 16
-
-
 def measured(problem, points, model, threshold):
     residuals = problem.distances(np.ascontiguousarray(points.T), model, 1.0)
     inliers = residuals <= threshold
     return MeasuredModel(model, threshold, residuals, inliers, int(inliers.sum()))
-
-
-@pytest.mark.parametrize("degrees", [60, 80, 120])
-def test_the_rise_of_a_parabola_is_that_of_its_own_fit(degrees):
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        points = arc(rng, 200, degrees, 0.8) + rng.normal(0, 4.0, (200, 2))
-        result = bansac.fit_ellipse(points, threshold=40.0, seed=0)
-        of = measured(ELLIPSE, points, conic_of(result.model), 40.0)
-        own = float(np.sum(of.residuals**2))
-        expected = (reference.parabola_squares(points) - own) / (own / 195)
-        assert curvature._rise_of_parabola(points.T, of) == pytest.approx(expected, rel=0.02, abs=0.3)
 
 
 def test_the_distances_are_those_of_least_squares():

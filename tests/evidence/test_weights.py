@@ -84,7 +84,7 @@ def test_a_weighted_model_is_abandoned_as_soon_as_it_cannot_win(name, n, seed, s
     rng = np.random.default_rng(seed)
     points = np.array([np.linspace(-1, 1, n), rng.uniform(0, 0.02, n)], np.float32)  # threshold 0.01
     weights = scaled(rng.uniform(0.01, 1, n) ** 3)
-    run = build_run(LINE, points, scoring=name, weights=weights)
+    run = build_run(LINE, points, scoring=name, weights=weights, threshold=0.01)
     blocks = (n + BLOCK - 1) // BLOCK
     first = block % blocks
     order = [slice(b * BLOCK, min((b + 1) * BLOCK, n)) for b in np.roll(range(blocks), -first)]
@@ -94,7 +94,7 @@ def test_a_weighted_model_is_abandoned_as_soon_as_it_cannot_win(name, n, seed, s
     to_beat = share * full
     expected = reference.evaluate(REFERENCES[name], squared, weights, 1e-4, to_beat, order)
     axis = np.array([0.0, 1.0, 0.0])
-    score, inliers = evaluate(pack_run(run), axis, mask, 1e-4, to_beat, math.inf, np.int64(first))
+    score, inliers = evaluate(pack_run(run), axis, mask, to_beat, math.inf, np.int64(first))
     if abs(full - to_beat) < 1e-4 * n:
         return
     if full <= to_beat:

@@ -1,3 +1,5 @@
+import functools
+import importlib
 import itertools
 import os
 import re
@@ -79,12 +81,28 @@ def test_an_error_of_the_program_ends_the_run(executor: ClusterExecutor) -> None
 
 
 def test_workers_with_other_code_are_refused(executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = module._code()
-    monkeypatch.setattr(module, "_code", lambda: {**here, "numpy": "1.0"})
+    here = module._code("tests")
+    monkeypatch.setattr(module, "_code", lambda package: {**here, "numpy": "1.0"})
     with pytest.raises(
         OSError, match=rf"another version than this command: numpy {re.escape(here['numpy'])} instead of 1\.0$"
     ):
         list(executor.run(works.square, [0], 1))
+
+
+def test_the_package_of_the_work_function_must_be_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    digests = []
+    for line in ("def run(item): return item", "def run(item): return -item"):
+        package = tmp_path / "works" / "inner"
+        package.mkdir(parents=True, exist_ok=True)
+        (package.parent / "__init__.py").touch()
+        (package / "__init__.py").write_text(line)
+        work = functools.partial(importlib.import_module("works.inner").run)
+        module._code.cache_clear()
+        assert module._package_of(work) == "works"
+        digests.append(module._code("works"))
+    assert {name for name in digests[0] if digests[0][name] != digests[1][name]} == {"source of works"}
+    assert module._code("__main__") == {name: digests[0][name] for name in digests[0] if name != "source of works"}
 
 
 def test_a_cluster_without_workers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

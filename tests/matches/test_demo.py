@@ -1,9 +1,8 @@
-"""The pair inside the package agrees with its truth, its images and the script that drew it."""
+"""The pair inside the package agrees with its truth and its images."""
 
 import shutil
 import sys
 
-import demo_pairs
 import numpy as np
 import pytest
 
@@ -11,13 +10,6 @@ from bansac.matches import load_demo, load_motorcycle, load_motorcycle_matches
 from bansac.matches.demo import ASSETS, StereoPair
 from bansac.matches.image_matching import match_images
 from bansac.matches.images import read_image
-
-
-@pytest.fixture
-def script(monkeypatch):
-    """Return the script, with pictures that are drawn fast."""
-    monkeypatch.setattr(demo_pairs, "SUPERSAMPLING", 1)
-    return demo_pairs
 
 
 @pytest.fixture(scope="module")
@@ -66,19 +58,6 @@ def test_demo_images_have_their_sizes_and_give_these_matches():
     stored = {tuple(np.round(row, 1)) for row in np.hstack([demo.x1, demo.x2])}
     found = {tuple(np.round(row, 1)) for row in np.hstack([matches.x1, matches.x2])}
     assert len(stored & found) > 0.5 * len(stored)
-
-
-def test_script_has_the_truth_of_the_package(script):
-    np.testing.assert_allclose(load_demo().H, script.homographies()[2], rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.slow
-def test_script_draws_the_same_pair_every_time(script):
-    (first1, first2, _), (again1, again2, _) = script.render_pair(), script.render_pair()
-    assert first1.shape == first2.shape == (480, 640, 3)
-    np.testing.assert_array_equal(first1, again1)
-    np.testing.assert_array_equal(first2, again2)
-    assert not np.array_equal(first1, first2)
 
 
 def test_another_folder_is_read_and_its_faults_are_named(tmp_path):

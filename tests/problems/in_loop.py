@@ -70,6 +70,4 @@ def _compile(name: str, function: Callable[..., Any], precision: str) -> Any:
 
 
 def _signature(name: str, precision: str) -> Any:
-    signature = CONTRACT[name].signature
-    assert signature is not None
-    return signature(REALS[precision])
+    return CONTRACT[name].signature(REALS[precision])

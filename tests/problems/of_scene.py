@@ -113,5 +113,3 @@ def _check_several(name):
     found = bansac.estimate_multiple(name, np.vstack(parts))
     assert len(found.models) == 2
     assert np.mean(found.labels == np.repeat([0, 1], [120, 80])) > 0.9
-    (several,) = bansac.estimate_many(name.replace("_", "-"), [np.vstack(parts)], multiple=True)
-    assert len(several.models) == 2

@@ -133,31 +133,6 @@ def test_detection_agrees_with_its_definition(seed):
         assert (run(scene.data, sample, F, threshold)[0] != NOT_DEGENERATE) == (len(found) > 0)
 
 
-@settings(max_examples=3 if INTERPRETED else 8)
-@given(seeds)
-def test_the_whole_method_agrees_with_its_definition(seed):
-    rng = np.random.default_rng(seed)
-    threshold = 0.5 * PIXEL
-    scene = dominant_plane(rng, 100, 0.8, 0.8, 0.1 * PIXEL)
-    sample = np.append(scene.pick(rng, PLANE, 6), scene.pick(rng, OUTLIER, 1))
-    F = degenerate_model(rng, scene, sample)
-    state, expected_state = seed_rng(seed), seed_rng(seed)
-    expected_code, expected = reference.repair_degenerate(
-        scene.data,
-        sample,
-        F,
-        threshold**2,
-        expected_state,
-        degensac._PLANE_FACTOR,
-        degensac._FAILURE,
-        degensac._MAX_PAIRS,
-    )
-    code, found = run(scene.data, sample, F, threshold, state)
-    assert code == expected_code
-    assert found == pytest.approx(expected, abs=1e-6)
-    assert (state == expected_state).all()
-
-
 @pytest.mark.parametrize(("on_plane", "inliers"), [(0.7, 0.7), (0.8, 0.5), (0.9, 0.9), (0.9, 0.7)])
 def test_the_epipole_is_found_in_spite_of_a_dominant_plane(on_plane, inliers):
     rng = np.random.default_rng(1)

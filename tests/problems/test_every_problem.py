@@ -129,13 +129,15 @@ def test_the_residuals_are_the_literal_ones(name, dtype, seed):
     rng = np.random.default_rng(seed)
     problem, model, squared = PROBLEMS[name], random_model(name, rng), np.full(20, -1.0, dtype)
     data = rng.uniform(-1, 1, (problem.channels, 20)) * (10 if "pose" in name else 1)
-    residuals = problem.float64_residuals if dtype == "float64" else compile_residuals(problem.residuals)
+    residuals = problem.compiled("residuals") if dtype == "float64" else compile_residuals(problem.residuals)
     residuals(data.astype(dtype), model.astype(dtype), 5, 20, squared)
     assert (squared[15:] == -1.0).all()
     expected = (LITERAL[name](model, data[:, 5:]).reshape(15, -1) ** 2).sum(axis=1)
     found = np.where(np.isfinite(squared[:15]), squared[:15], np.inf)  # infinite or no number behind the camera
     single = dtype == "float32"
     np.testing.assert_allclose(found, expected, rtol=1e-3 if single else 1e-7, atol=1e-5 if single else 1e-12)
+    components = (problem.linearized(data, model)[0][:, 5:] ** 2).sum(axis=0)
+    np.testing.assert_allclose(components[found < np.inf], expected[found < np.inf], rtol=1e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -148,39 +150,11 @@ def test_a_point_at_infinity_of_a_homography_is_no_inlier(dtype):
     assert not (squared <= 1e30).any()
 
 
-def linearize(problem, data, model, start=0):
-    n = data.shape[1] - start
-    residuals = np.full((problem.residual_size, n), np.nan)
-    jacobian = np.full((problem.residual_size * problem.model_size, n), np.nan)
-    problem.manifold[0](data, model, start, data.shape[1], residuals, jacobian)
-    return residuals, jacobian.reshape(problem.residual_size, problem.model_size, n)
-
-
 def moved(problem, model, direction):
     """Return the model moved along a direction, back on the manifold."""
     there = model + direction
     assert problem.manifold[2](there, np.empty(problem.scratch_size))
     return there
-
-
-def tangent(problem, model):
-    p = problem.model_size if problem.parameters is None else problem.parameters
-    basis = np.full((p, problem.model_size), np.nan)
-    problem.manifold[1](model, basis)
-    return basis
-
-
-@names
-@settings(max_examples=15)
-@given(seed=seeds)
-def test_the_squares_of_the_residuals_are_those_of_the_loop(name, seed):
-    rng = np.random.default_rng(seed)
-    problem = PROBLEMS[name]
-    data, model = rng.uniform(-0.5, 0.5, (problem.channels, 20)), random_model(name, rng)
-    squared = np.empty(15)
-    problem.float64_residuals(data, model, 5, 20, squared)
-    residuals, _ = linearize(problem, data, model, start=5)
-    assert (residuals**2).sum(axis=0) == pytest.approx(squared, rel=1e-9, abs=1e-12)
 
 
 @names
@@ -190,10 +164,10 @@ def test_the_derivatives_along_the_tangents_are_differences_on_the_manifold(name
     rng = np.random.default_rng(seed)
     problem = PROBLEMS[name]
     data, model = rng.uniform(-0.5, 0.5, (problem.channels, 20)), random_model(name, rng)
-    residuals, jacobian = linearize(problem, data, model)
-    for direction in tangent(problem, model):
-        ahead, _ = linearize(problem, data, moved(problem, model, STEP * direction))
-        behind, _ = linearize(problem, data, moved(problem, model, -STEP * direction))
+    residuals, jacobian = problem.linearized(data, model)
+    for direction in problem.tangent_basis(model):
+        ahead, _ = problem.linearized(data, moved(problem, model, STEP * direction))
+        behind, _ = problem.linearized(data, moved(problem, model, -STEP * direction))
         derivatives = np.einsum("cmn,m->cn", jacobian, direction)
         # Near an epipole, or where H takes points far away, the differences are inaccurate.
         regular = np.abs(ahead + behind - 2 * residuals) < 1e-8 * (1 + np.abs(derivatives))
@@ -207,7 +181,7 @@ def test_the_derivatives_along_the_tangents_are_differences_on_the_manifold(name
 def test_the_tangents_are_independent_and_stay_on_the_manifold_to_first_order(name, seed):
     rng = np.random.default_rng(seed)
     problem, model = PROBLEMS[name], random_model(name, rng)
-    basis = tangent(problem, model)
+    basis = problem.tangent_basis(model)
     assert len(basis) == {"homography": 8, "fundamental": 7}.get(name, 5)
     assert np.linalg.svd(basis)[1].min() > 0.1
     assert moved(problem, model, np.zeros(9)) == pytest.approx(model, abs=1e-12)
@@ -286,27 +260,10 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
     assert second * np.sign(first @ second) == pytest.approx(first, rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("name", "threshold", "max_iterations", "unit"),
-    [
-        ("homography", 2.0, 20_000, "pixels"),
-        ("affine", 2.0, 20_000, "pixels"),
-        ("similarity", 2.0, 20_000, "pixels"),
-        ("fundamental", 0.5, 20_000, "pixels"),
-        ("essential", 5e-4, 12_000, "normalised"),
-        ("affine_3d", None, 50_000, "data"),
-    ],
-)
-def test_defaults(name, threshold, max_iterations, unit):
-    problem = PROBLEMS[name]
-    found = (problem.default_threshold, problem.default_max_iterations, problem.traits.unit)
-    assert found == (threshold, max_iterations, unit)
-
-
 def residuals_and_derivatives(problem, point, model):
     """Return the components of the residual of a point, and their derivatives by its coordinates."""
     moves = STEP * np.hstack([np.zeros((point.size, 1)), np.eye(point.size), -np.eye(point.size)])
-    values = linearize(problem, np.ascontiguousarray(point[:, None] + moves), model)[0]
+    values = problem.linearized(np.ascontiguousarray(point[:, None] + moves), model)[0]
     ahead, behind = values[:, 1 : 1 + point.size], values[:, 1 + point.size :]
     return values[:, 0], (ahead - behind) / (2 * STEP)
 

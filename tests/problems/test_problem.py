@@ -107,7 +107,7 @@ def test_a_kernel_gets_the_exact_residuals_of_any_problem_and_of_its_copies(prob
     used, rng = dataclasses.replace(problem), np.random.default_rng(0)
     data, model = rng.normal(size=(problem.channels, 9)), rng.normal(size=problem.model_size)
     found, expected = np.empty(6), np.empty(6)
-    used.float64_residuals(data, model, 1, 7, expected)
+    used.compiled("residuals")(data, model, 1, 7, expected)
     for other in (used, copy.deepcopy(used), pickle.loads(pickle.dumps(used))):
         call_exact(other.float64, data, model, found)
         assert np.array_equal(found, expected)
@@ -118,14 +118,14 @@ def test_a_distance_is_the_root_of_a_residual_in_a_unit_and_infinite_if_there_is
     rng = np.random.default_rng(0)
     data, model, squared = rng.normal(size=(problem.channels, 9)), rng.normal(size=problem.model_size), np.empty(9)
     data[0, 3] = np.nan
-    problem.float64_residuals(data, model, 0, 9, squared)
+    problem.compiled("residuals")(data, model, 0, 9, squared)
     assert np.isnan(squared[3])
     np.testing.assert_array_equal(problem.distances(data, model, 0.3), np.fmin(np.sqrt(squared) * 0.3, np.inf))
 
 
 def test_exact_residuals_are_those_of_float64():
     out = np.zeros(2)
-    Problem(**FIELDS, precision="float32").float64_residuals(np.array([[0.1, 0.3]]), np.array([0.1]), 0, 2, out)
+    Problem(**FIELDS, precision="float32").compiled("residuals")(np.array([[0.1, 0.3]]), np.array([0.1]), 0, 2, out)
     np.testing.assert_array_equal(out, [0.0, (0.3 - 0.1) ** 2])
 
 
@@ -149,7 +149,7 @@ call = kernel(lambda function, data: function(data, np.zeros(1, np.int64), data[
 def test_degeneracy_is_detected_only_if_it_is_asked_for():
     problem = Problem(**FIELDS)
     assert not call(problem.compile_in_loop(degeneracy=True)["is_degenerate"], np.zeros((1, 3)))
-    assert problem.repair is None
+    assert problem.compiled("repair_degenerate") is None
     problem = dataclasses.replace(problem, is_degenerate=lambda data, sample, model, squared_threshold, scratch: True)
     assert not call(problem.compile_in_loop(degeneracy=False)["is_degenerate"], np.zeros((1, 3)))
     assert call(problem.compile_in_loop(degeneracy=True)["is_degenerate"], np.zeros((1, 3)))

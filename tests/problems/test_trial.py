@@ -5,7 +5,6 @@ import warnings
 
 import numpy as np
 import pytest
-from numba import config, njit
 
 import bansac
 from bansac.compiled.jit import kernel
@@ -34,7 +33,7 @@ def unwritten_on_many_points(data, sample, models, scratch):
 
 
 def test_a_solver_that_writes_no_model_is_refused_or_finds_none():
-    with pytest.raises(ValueError, match=r"solve returns 1, but leaves models\[0\] unwritten \(shape: \(1, 1\)\)"):
+    with pytest.raises(ValueError, match=r"solve returns 1, but leaves models unwritten \(shapes: models \(1, 1\)\)"):
         check(solve=lambda data, sample, models, scratch: 1)
     problem = check(solve=unwritten_on_many_points)
     result = bansac.ransac(problem, DATA.T, threshold=0.1, max_iterations=20, restarts=1)
@@ -45,11 +44,6 @@ def too_many(data, sample, models, scratch):
     return 3
 
 
-def one_row_too_far(data, sample, models, scratch):
-    models[1, 0] = data[0, sample[0]]
-    return 1
-
-
 def past_the_scratch(data, sample, models, scratch):
     scratch[4] = 1.0
     return 0
@@ -57,21 +51,6 @@ def past_the_scratch(data, sample, models, scratch):
 
 def matrix_in_the_scratch(data, sample, models, scratch):
     scratch[0:9].reshape(3, 3)[0, 0] = 1.0
-    return 0
-
-
-def no_number(data, sample, models, scratch):
-    models[0, 0] = 1.0
-
-
-@kernel
-def fill(scratch, n):
-    for i in range(n):
-        scratch[i] = 0.0
-
-
-def helper_past_the_scratch(data, sample, models, scratch):
-    fill(scratch, 5)
     return 0
 
 
@@ -101,12 +80,6 @@ def too_long_if_all_count(data, weights, model, scratch):
     return True
 
 
-def too_long_if_few_count(data, weights, model, scratch):
-    if weights.min() == 0.0 and weights.sum() == 1.0:
-        model[1] = 0.0
-    return True
-
-
 def long_scratch(data, sample, model, squared_threshold, scratch):
     scratch[4 * data.shape[1] + 128] = 0.0
     return 0
@@ -124,11 +97,6 @@ def transposed(data, model, start, stop, residuals, jacobian):
     residuals[1, 0] = data[0, start] - model[0]
 
 
-def no_derivatives(data, model, start, stop, residuals, jacobian):
-    for i in range(stop - start):
-        residuals[0, i] = data[0, start + i] - model[0]
-
-
 def long_basis(model, basis):
     basis[1, 0] = 1.0
 
@@ -136,16 +104,13 @@ def long_basis(model, basis):
 # Solvers have four numbers of scratch.
 SOLVERS = {
     too_many: "solve returns 3 for the number of models, but max_models is 1",
-    no_number: "solve returns None, not a value of type int64",
-    one_row_too_far: "solve reads or .* index 1 is out of bounds for axis 0 with size 1 in one_row_too_far",
     past_the_scratch: r"solve reads or .* index 4 .* line \d+ of test_trial.py: scratch\[4\] = 1.0 .*scratch",
     matrix_in_the_scratch: r"solve reads or .* cannot reshape .* into shape \(3,3\) .*scratch \(4,\)",
-    helper_past_the_scratch: "solve reads or writes outside an array: index 4 is out of bounds .* in fill, line",
     channel_that_is_not_there: r"solve reads or .* index 2 is out of bounds for axis 0 .*data \(2, 40\)",
 }
 RESIDUALS = {
     not_from_zero: r"residuals reads or .* index \d+ is out of bounds for axis 0 .* in not_from_zero",
-    too_short: r"residuals leaves out\[39\] unwritten for start=0, stop=40",
+    too_short: r"residuals leaves out\[39\] unwritten \(shapes: .* out \(40,\)\)",
     read_too_far: "residuals reads or writes outside an array: index 40 is out of bounds",
 }
 
@@ -161,9 +126,7 @@ RESIDUALS = {
         ),
         ({"residuals": lambda data, model, start, stop, out: out.fill(-0.5)}, "residuals writes -0.5, but out"),
         ({"fit": too_long_if_all_count}, "fit reads or writes outside an array: index 1"),
-        ({"fit": too_long_if_few_count}, "fit reads or writes outside an array: index 1"),
         ({"fit": lambda data, weights, model, scratch: None}, "fit returns None, not a value of type bool"),
-        ({"fit": lambda data, weights, model, scratch: (1,)}, r"fit returns \(1,\), not a value of type bool"),
         (
             {"is_valid": lambda data, model, sample: data[0, sample[1]] > 0.0},
             "is_valid reads or writes outside an array: index 1",
@@ -186,29 +149,15 @@ RESIDUALS = {
         ),
         ({"canonical": long_model}, "canonical reads or writes outside an array: index 1"),
         ({"linearize": transposed}, "linearize reads or writes outside an array: index 1"),
-        ({"linearize": no_derivatives}, r"linearize leaves row 0 of jacobian unwritten \(shape: \(1, 40\)\)"),
+        ({"linearize": lambda d, m, start, stop, r, j: r.fill(0.0)}, r"linearize leaves jacobian\[0, 0\] unwritten"),
         ({"tangent": long_basis, "parameters": 1}, "tangent reads or writes outside an array: index 1"),
-        ({"tangent": lambda model, basis: None, "parameters": 1}, "tangent leaves row 0 of basis unwritten"),
+        ({"tangent": lambda model, basis: None, "parameters": 1}, r"tangent leaves basis\[0, 0\] unwritten"),
         ({"project": lambda model, scratch: long_model(model)}, "project reads or writes outside an array: index 1"),
     ],
 )
 def test_every_function_of_the_contract_is_tried(fields, message):
     with pytest.raises(ValueError, match=f"problem 'number': {message}"):
         check(**fields)
-
-
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
-@pytest.mark.skipif(bool(config.BOUNDSCHECK), reason="with checks of bounds, the compiled function writes nothing")
-def test_the_margins_show_what_a_compiled_function_writes():
-    class Module:
-        fill = staticmethod(njit(fill.py_func))  # known by an attribute, so it stays compiled
-
-    def solve(data, sample, models, scratch):
-        Module.fill(scratch, 5)
-        return 0
-
-    with pytest.raises(ValueError, match=r"problem 'number': solve writes outside scratch .*scratch \(4,\)"):
-        check(solve=solve)
 
 
 def divide_by_nothing(data, sample, models, scratch):

@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 
 def line_distances(line: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -38,19 +37,3 @@ def polynomial_distances(c: NDArray[np.float64], points: NDArray[np.float64]) ->
 def fit_polynomial(points: NDArray[np.float64], weights: NDArray[np.float64], degree: int) -> Polynomial:
     """Fit by NumPy, whose weights multiply the residuals before they are squared."""
     return Polynomial.fit(points[:, 0], points[:, 1], degree, w=np.sqrt(weights))
-
-
-def parabola_squares(points: NDArray[np.float64], starts: int = 24) -> float:
-    """Return the least sum of squared Sampson distances of ``points`` (N, 2) from a parabola of any direction."""
-
-    def distances(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
-        angle, c0, c1, c2 = parameters
-        x, y = points @ [np.cos(angle), np.sin(angle)], points @ [-np.sin(angle), np.cos(angle)]
-        return np.asarray((y - c0 - c1 * x - c2 * x * x) / np.hypot(1.0, c1 + 2.0 * c2 * x))
-
-    costs = []
-    for angle in np.arange(starts) * 2.0 * np.pi / starts:
-        x, y = points @ [np.cos(angle), np.sin(angle)], points @ [-np.sin(angle), np.cos(angle)]
-        start = np.concatenate([[angle], np.polyfit(x, y, 2)[::-1]])
-        costs.append(2.0 * least_squares(distances, start, x_scale="jac").cost)
-    return float(min(costs))

@@ -70,10 +70,3 @@ def infer(prior, evidence, gammas, order, tables=PAPER_TABLES):
         else:
             belief = {states: max(p / total, MIN_ODDS) for states, p in updated.items()}
     return 1 / (1 + odds)
-
-
-def initial_odds(priors):
-    """Return the odds of the clipped priors as float32, the largest odds, and whether the priors differ."""
-    clipped = np.clip(priors, dbn.MIN_PRIOR, 1.0 - dbn.MIN_PRIOR)
-    odds = (clipped / (1.0 - clipped)).astype(np.float32)
-    return odds, float(odds.max()), len(set(np.asarray(priors).tolist())) > 1

@@ -1,12 +1,10 @@
-"""DEGENSAC the slow way: textbook equations, one match at a time."""
+"""The degenerate samples of DEGENSAC the slow way: textbook equations, one match at a time."""
 
 import math
 
 import numpy as np
 
-from bansac.maths.rng import next_index
-from tests.reference.epipolar import cross_matrix, homogeneous, sampson
-from tests.reference.homography import dlt
+from tests.reference.epipolar import cross_matrix, homogeneous
 
 TRIPLETS = ((0, 1, 2), (3, 4, 5), (0, 1, 6), (3, 4, 6), (2, 5, 6))
 
@@ -63,62 +61,3 @@ def planes(data, sample, F, squared_threshold):
             if on_plane(H, data[:, sample], squared_threshold).sum() >= 5:
                 found.append(H)
     return found
-
-
-def fit_homography(data):
-    """Fit H to matches by linear least squares, with a positive mean depth."""
-    H = dlt(data[:2].T, data[2:].T, np.ones(data.shape[1]))
-    return H if H[2] @ homogeneous(data)[0].mean(axis=1) > 0 else -H
-
-
-def refit_plane(data, H, squared_threshold):
-    """Fit H to its matches while they become more."""
-    while True:
-        fitted = fit_homography(data[:, on_plane(H, data, squared_threshold)])
-        if on_plane(fitted, data, squared_threshold).sum() <= on_plane(H, data, squared_threshold).sum():
-            break
-        H = fitted
-    return H
-
-
-def fundamental_of_pair(H, pair):
-    """Return F = [(x' x H x) x (y' x H y)]x H of two matches (4 x 2); None where they allow none."""
-    x1, x2 = homogeneous(pair)
-    e = np.cross(*np.cross(x2.T, (H @ x1).T))
-    F = cross_matrix(e) @ H
-    if not np.linalg.norm(F) > 0:
-        return None
-    for i in range(2):
-        if not np.cross(e, x2[:, i]) @ F @ x1[:, i] > 0:
-            return None
-    return F / np.linalg.norm(F)
-
-
-def repair_degenerate(data, sample, F, squared_threshold, rng, plane_factor, failure, max_pairs):
-    """Return the code and the F of the whole method, drawing the same pairs from ``rng``."""
-    found = planes(data, sample, F, plane_factor * squared_threshold)
-    if not found:
-        return 0, F
-    H = max(found, key=lambda H: on_plane(H, data, plane_factor * squared_threshold).sum())
-    H = refit_plane(data, H, plane_factor * squared_threshold)
-    off = np.flatnonzero(~on_plane(H, data, plane_factor * squared_threshold))
-    if len(off) < 2:
-        return 2, F
-
-    def required(F):
-        inliers = (sampson(data[:, off], F) < squared_threshold).sum()
-        p = inliers * (inliers - 1) / len(off) ** 2
-        return min(math.log(failure) / math.log(1 - p), max_pairs) if p > 0 else max_pairs
-
-    best, pairs, drawn, repaired = F, required(F), 0, False
-    while drawn < pairs:
-        drawn += 1
-        i = off[next_index(rng, len(off))]
-        j = off[next_index(rng, len(off))]
-        candidate = fundamental_of_pair(H, data[:, [i, j]])
-        if candidate is None:
-            continue
-        support = (sampson(data, candidate) < squared_threshold).sum()
-        if support > (sampson(data, best) < squared_threshold).sum():
-            best, pairs, repaired = candidate, required(candidate), True
-    return (1, best) if repaired else (2, F)

@@ -6,9 +6,9 @@
 ``reproduction``  verdicts on the paper's claims
 ``peers``         one adapter a library
 ``metrics``       errors of poses, homographies and curves; mAA and AUC
-``sets``          benchmark sets with ground truth: readers and download
+``sets``          benchmark sets with ground truth: readers
 ``pages``         marked tables and figures of the documentation, from stored reports
-``cli``           ``bansac bench``, ``bansac data`` and ``bansac experiments``
+``cli``           ``bansac bench`` and ``bansac experiments``
 ================  =============================================================================
 
 ``measurement`` has the contract, ``runner`` distributes and resumes units of work. The package imports the library, and

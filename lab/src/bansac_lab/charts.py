@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac_lab.frames import Figure, import_figure
@@ -40,10 +39,6 @@ _CHART_CHARACTERS = 68
 _MARK_CHARACTERS = 8
 _LEGEND_LINE = 0.2
 
-# Tick labels of a logarithmic axis in each decade. The first entry with at least _FEWEST_TICKS labels is used.
-_LOG_STEPS = ((1.0,), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
-_FEWEST_TICKS, _MOST_TICKS = 4, 12
-
 
 @dataclass(frozen=True, eq=False)
 class Series:
@@ -70,9 +65,6 @@ class Chart:
 
 def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     """Draw a grid of charts, given as rows of equal length, without pyplot."""
-    lengths = {len(row) for row in charts}
-    if len(lengths) != 1 or lengths == {0}:
-        raise ValueError(f"charts must be rows of one length, at least 1; got {[len(row) for row in charts]}")
     flat = [chart for row in charts for chart in row]
     labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
     # The methods of STYLES have fixed styles, other labels cyclic ones.
@@ -102,9 +94,9 @@ def _frame(ax: Axes, chart: Chart) -> None:
     if chart.level is not None:
         ax.axhline(chart.level, color="#8a8a8a", linestyle="--", linewidth=0.8, zorder=0)
     ax.set(xlabel=chart.xlabel, ylabel=chart.ylabel, xscale=chart.xscale, yscale=chart.yscale)
-    for axis, limits, scale in ((ax.xaxis, ax.get_xlim(), chart.xscale), (ax.yaxis, ax.get_ylim(), chart.yscale)):
+    for axis, scale in ((ax.xaxis, chart.xscale), (ax.yaxis, chart.yscale)):
         if scale == "log":
-            _label_plainly(axis, limits)
+            _label_plainly(axis)
     if chart.title:
         ax.set_title(chart.title, fontsize="medium")
     ax.grid(color="#e6e6e6", linewidth=0.7)
@@ -112,21 +104,9 @@ def _frame(ax: Axes, chart: Chart) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _label_plainly(axis: Axis, limits: tuple[float, float]) -> None:
-    """Label a logarithmic axis with plain numbers (1, 10, ...) instead of powers.
+def _label_plainly(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers (1, 10, ...), over few decades also within these."""
+    from matplotlib.ticker import LogFormatter
 
-    If there are too few labels, add labels within the decades, or else space them evenly.
-    """
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
-
-    low, high = limits
-    for steps in _LOG_STEPS:
-        ticks = np.asarray(LogLocator(subs=steps, numticks=_MOST_TICKS).tick_values(low, high))
-        if np.count_nonzero((ticks >= low) & (ticks <= high)) >= _FEWEST_TICKS:
-            axis.set_major_locator(LogLocator(subs=steps, numticks=_MOST_TICKS))
-            break
-    else:
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-        axis.set_minor_locator(NullLocator())
     axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1.5, 0.6)))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
 from bansac.maths.arrays import Bytes, Floats
-from bansac.maths.validate import as_integer, as_matches, as_numbers, as_points, as_probabilities
+from bansac.maths.validate import as_matches, as_points, as_probabilities
 from bansac.plotting import layout
 from bansac.plotting.matches import aspect, draw_matches, subset
 
@@ -40,37 +40,19 @@ def plot_probability_evolution(
 ) -> Figure:
     """Draw how the inlier probabilities of matches evolve during a run, as in the first figure of the BANSAC paper.
 
-    Parameters
-    ----------
-    image1, image2, x1, x2, max_matches, seed
-        As in :func:`bansac.plotting.plot_matches`, with the same errors; all panels show the same matches.
-    snapshots : mapping of int to (N,) array_like
-        Inlier probabilities (P^k in the paper) by number of iterations (``result.trace.snapshots``).
-    iterations : sequence of int, optional
-        Iterations of the panels. Each panel shows the last snapshot at or before its iteration (a ValueError if there
-        is none), and each snapshot is drawn once. For example, if a run ends after six iterations, one panel "Iteration
-        6" replaces the panels 10, 100 and 1000.
-    H_true, H_estimated : (3, 3) array_like or None, optional
-        Homographies. If one is given, a further panel shows image 2 with the outline of image 1, mapped by the true
-        homography in green and by the estimated one in red.
-
-    Examples
-    --------
-    >>> grey = np.full((60, 80), 0.5)
-    >>> points = [[10, 20], [30, 40]]
-    >>> snapshots = {0: [0.5, 0.5], 7: [0.9, 0.8]}
-    >>> figure = plot_probability_evolution(grey, grey, points, points, snapshots, iterations=(0, 10))
-    >>> [ax.get_title() for ax in figure.axes[:2]]
-    ['Start', 'Iteration 7']
+    All panels show the same matches. A panel shows the last of the ``snapshots`` (probabilities by iteration, see
+    ``result.trace.snapshots``) at or before one of the ``iterations``, and each snapshot is drawn once: if a run ends
+    after six iterations, one panel "Iteration 6" replaces the panels 10, 100 and 1000. If a homography is given, a
+    further panel shows image 2 with the outline of image 1, mapped by the true one in green, by the estimated in red.
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = np.split(as_matches(x1, x2).T, 2, axis=1)
     panels = _snapshot_panels(snapshots, iterations, len(points1))
     outlines = [
-        (name, color, style, _outline(argument, H, gray1.shape))
-        for name, color, style, argument, H in (
-            ("true", _TRUE_COLOR, "-", "H_true", H_true),
-            ("estimated", layout.ESTIMATED_COLOR, (0, (5, 2.5)), "H_estimated", H_estimated),
+        (name, color, style, _outline(np.asarray(H), gray1.shape))
+        for name, color, style, H in (
+            ("true", _TRUE_COLOR, "-", H_true),
+            ("estimated", layout.ESTIMATED_COLOR, (0, (5, 2.5)), H_estimated),
         )
         if H is not None
     ]
@@ -119,9 +101,8 @@ def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Fl
     return points.min(axis=0) - border, points.max(axis=0) + border
 
 
-def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> Floats:
+def _outline(matrix: Floats, shape: tuple[int, ...]) -> Floats:
     """Map the outline of an image as a polyline; NaN for points behind the camera."""
-    matrix = as_numbers(argument, H, (3, 3))
     height, width = shape
     corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1], [0, 0]], dtype=np.float64)
     along = np.linspace(0, 1, 65)[:, None]
@@ -144,31 +125,16 @@ def plot_point_evolution(
 ) -> Figure:
     """Draw how the inlier probabilities of 2D points evolve during a run, as in the BANSAC paper's curve example.
 
-    Parameters
-    ----------
-    points : (N, 2) array_like
-        2D points.
-    snapshots, iterations
-        As in :func:`plot_probability_evolution`, with the same errors.
-    curve_true : (K, 2) array_like or None, optional
-        Points on the true curve, drawn in green.
-    curves : mapping of int to (K, 2) array_like, optional
-        Points on the estimated curves by iteration, each drawn dashed in the panel of its iteration.
-    columns : int, optional
-        Number of panels in a row.
-
-    Examples
-    --------
-    >>> figure = plot_point_evolution([[0, 1], [1, 2]], {0: [0.5, 0.5], 3: [0.9, 0.8]}, iterations=(0, 3))
-    >>> [ax.get_title() for ax in figure.axes[:2]]
-    ['Start', 'Iteration 3']
+    Snapshots and iterations are those of :func:`plot_probability_evolution`. The true curve (K, 2) is green, and the
+    estimated ``curves`` by iteration are dashed, each in the panel of its iteration.
     """
     data = as_points("points", points, 2)
-    as_integer("columns", columns, 1)
     panels = _snapshot_panels(snapshots, iterations, len(data))
-    true = None if curve_true is None else as_points("curve_true", curve_true, 2)
-    estimates = {k: as_points(f"curves[{k}]", curve, 2) for k, curve in (curves or {}).items()}
-    low, high = layout.limits(data, 0.03) if len(data) else (np.full(2, -1.0), np.ones(2))
+    true = None if curve_true is None else np.asarray(curve_true)
+    estimates = {k: np.asarray(curve) for k, curve in (curves or {}).items()}
+    low, high = (data.min(axis=0), data.max(axis=0)) if len(data) else (np.full(2, -1.0), np.ones(2))
+    border = 0.03 * np.where(high > low, high - low, 1.0)
+    low, high = low - border, high + border
 
     columns = min(columns, len(panels))
     side, legend = layout.WIDTH / 3, layout.TITLE if true is not None or estimates else 0.0
@@ -210,8 +176,6 @@ def _panel_grid(
 
 def _snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[tuple[int, Floats]]:
     """Return, for each iteration, the last snapshot at or before it and its iteration, without repetitions."""
-    if not len(iterations):
-        raise ValueError("iterations must not be empty")
     records: dict[int, Floats] = {}
     for iteration in iterations:
         last = max((k for k in snapshots if k <= iteration), default=None)

@@ -26,40 +26,21 @@ _EASY_RATIO, _EASY_INLIERS, _EASY_NOISE = 0.25, 60, 0.6
 
 @dataclass(frozen=True, eq=False)
 class AwkwardScene:
-    """A scene of a family, with ground truth and the expected answer.
-
-    Parameters
-    ----------
-    family : str
-        Name of the family.
-    kind : {"H", "F", "E"}
-        Model of the scene.
-    matches : SceneMatches
-        The matches with their ground truth. ``matches.inliers`` is the true mask of the model.
-    model : (3, 3) ndarray or None
-        True model; None if the scene has none, or if the matches do not determine it.
-    success : bool or None
-        Whether a robust estimator must report success; None if both answers are right.
-    configuration : str or None
-        Expected configuration: "general", "planar" or "pure_rotation"; None if any is right.
-    threshold : float
-        Suggested threshold, in the unit of the coordinates.
-    """
+    """A scene of a family, with ground truth and the expected answer of a robust estimator."""
 
     family: str
     kind: Kind
-    matches: SceneMatches
-    model: Floats | None
-    success: bool | None
-    configuration: str | None
-    threshold: float
+    matches: Any  # :class:`SceneMatches`, whose ``inliers`` are the true mask of the model
+    model: Floats | None  # None if the scene has none, or if the matches do not determine it
+    success: bool | None  # None if both answers are right
+    configuration: str | None  # "general", "planar" or "pure_rotation"; None if any is right
+    threshold: float  # suggested, in the unit of the coordinates
 
     @property
-    def arguments(self) -> tuple[Floats, ...]:
+    def arguments(self) -> tuple[Any, ...]:
         """Arguments of the estimator of the model: the points, and for E the camera matrices."""
-        points = (self.matches.x1, self.matches.x2)
-        cameras = () if self.matches.K1 is None or self.matches.K2 is None else (self.matches.K1, self.matches.K2)
-        return (*points, *cameras) if self.kind == "E" else points
+        cameras = (self.matches.K1, self.matches.K2) if self.kind == "E" else ()
+        return (self.matches.x1, self.matches.x2, *cameras)
 
 
 class _Request(NamedTuple):
@@ -80,29 +61,9 @@ class _Request(NamedTuple):
 def awkward_scene(
     family: str, kind: Kind = "F", n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.2, seed: int = 0
 ) -> AwkwardScene:
-    """Return a scene of a family.
+    """Return a scene of a family, a key of ``FAMILIES``; the other arguments are those of :func:`epipolar_matches`.
 
-    Parameters
-    ----------
-    family : str
-        A key of ``FAMILIES``, for example "far 65535", "window 10" or "two planes".
-    kind : {"H", "F", "E"}, optional
-        Model of the scene.
-    n, inlier_ratio, noise, seed : optional
-        As in :func:`epipolar_matches`. The families of windows, such as "window 10", have no inliers.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or there is no such family or kind.
-
-    Examples
-    --------
-    >>> import bansac
-    >>> scene = awkward_scene("far 65535", "H", n=200, inlier_ratio=0.6)
-    >>> result = bansac.estimate_homography(*scene.arguments, threshold=scene.threshold)
-    >>> scene.success, result.success
-    (True, True)
+    The families of windows, such as "window 10", have no inliers.
     """
     for name, value, known in (("family", family, FAMILIES), ("kind", kind, _THRESHOLDS)):
         if value not in known:
@@ -169,10 +130,9 @@ def _base(
     return replace(answer, model=None) if of_plane and kind == "F" else answer
 
 
-def _answer(request: _Request, matches: SceneMatches, configuration: str | None = None) -> AwkwardScene:
+def _answer(request: _Request, matches: Any, configuration: str | None = None) -> AwkwardScene:
     """Return the scene with the expected answer: success if it is easy, and no success without inliers."""
     kind, threshold = request.kind, _THRESHOLDS[request.kind]
-    assert matches.inliers is not None
     true = int(matches.inliers.sum())
     easy = true >= max(_EASY_INLIERS, _EASY_RATIO * len(matches)) and request.noise <= _EASY_NOISE * threshold
     success = False if not true else True if easy else None
@@ -199,7 +159,6 @@ def _with_outliers(
     """Return a base scene after ``change`` of its outliers, whose points are those that a right match would have."""
     scene = _base(request, true_matches=True)
     inliers = scene.matches.inliers
-    assert inliers is not None
     change(scene.matches, ~inliers, request.rng)
     return scene if inliers.any() else replace(scene, success=None)
 
@@ -226,7 +185,6 @@ def _repeated(matches: SceneMatches, wrong: Bools, rng: np.random.Generator) -> 
 def _false_burst(request: _Request) -> AwkwardScene:
     """Return a scene with half of its outliers from one small area of image 1 to one of image 2."""
     scene, rng = _base(request), request.rng
-    assert scene.matches.inliers is not None
     wrong = np.flatnonzero(~scene.matches.inliers)[::2]
     for x in (scene.matches.x1, scene.matches.x2):
         x[wrong] = rng.uniform(100, 400, 2) + rng.uniform(0, 24, (len(wrong), 2))
@@ -237,7 +195,6 @@ def _far(request: _Request, *, value: float, exact: bool) -> AwkwardScene:
     """Return a scene with 2 % of the matches (of the outliers, if any) at ``value``: exactly, or in all directions."""
     scene, rng = _base(request), request.rng
     matches = scene.matches
-    assert matches.inliers is not None
     moved = np.argsort(matches.inliers, kind="stable")[: -(-request.n // 50)]
     matches.inliers[moved] = False
     if exact:
@@ -279,21 +236,11 @@ def _mapped(request: _Request, *, scale: float = 1.0, offset: float = 0.0) -> Aw
     matches = scene.matches
     S = np.array([[scale, 0, offset], [0, scale, offset], [0, 0, 1]])
     inverse = np.linalg.inv(S)
-    assert matches.F is not None
-    assert matches.K1 is not None
-    F = inverse.T @ matches.F @ inverse
-    K, H = S @ matches.K1, None if matches.H is None else S @ matches.H @ inverse
-    moved = replace(
-        matches,
-        x1=scale * matches.x1 + offset,
-        x2=scale * matches.x2 + offset,
-        size1=None,
-        size2=None,
-        K1=K,
-        K2=K,
-        F=F / np.linalg.norm(F),
-        H=None if H is None else H / H[2, 2],
-    )
+    F, K = inverse.T @ matches.F @ inverse, S @ matches.K1
+    H = None if matches.H is None else S @ matches.H @ inverse
+    truth = {"K1": K, "K2": K, "F": F / np.linalg.norm(F), "H": None if H is None else H / H[2, 2]}
+    x1, x2 = scale * matches.x1 + offset, scale * matches.x2 + offset
+    moved = replace(matches, x1=x1, x2=x2, size1=None, size2=None, **truth)
     return replace(_answer(request, moved, scene.configuration), threshold=scale * scene.threshold)
 
 

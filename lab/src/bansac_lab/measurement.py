@@ -25,10 +25,9 @@ from bansac_lab.tables import Table
 if TYPE_CHECKING:
     from bansac_lab.sets import PairSet
     from bansac_lab.sets.labelled import LabelledSet
-    from bansac_lab.sets.posebench import PosebenchFile
 
 
-Set = TypeVar("Set", "PairSet", "LabelledSet", "PosebenchFile")
+Set = TypeVar("Set", "PairSet", "LabelledSet")
 
 Document = Mapping[str, Any]
 """Report as it is stored in JSON."""
@@ -115,11 +114,12 @@ class Measurement:
     functions depend on them. Then the others are not given.
 
     ``tables`` and ``figures`` are the marked ones of the documentation's pages by name: functions of stored documents
-    that return Markdown. ``reports`` names the files (``benchmarks/NAME.json``) of these documents; by default there is
-    one with the name of the measurement. Without tables in its report, the command prints those of its own document.
+    that return tables and phrases. ``reports`` names the files (``benchmarks/NAME.json``) of these documents; by
+    default there is one with the name of the measurement. Without tables in its report, the command prints those of
+    its own document, or its rows.
 
-    ``values`` are further dependencies of the rows: settings, and functions of other measurements (which stand for the
-    source of their modules), in dataclasses and containers. See :func:`bansac_lab.provenance.fingerprint`.
+    ``values`` are settings that the rows depend on besides the options, such as methods, in dataclasses and containers.
+    See :func:`bansac_lab.provenance.fingerprint`.
     """
 
     name: str  # on the command line
@@ -129,17 +129,15 @@ class Measurement:
     report: Callable[[Setup, Iterable[Row]], Report] = lambda setup, rows: Report()
     options: tuple[Option, ...] = ()  # any other one raises a ValueError
     help: str = ""  # text of the command, usually the docstring of the module
-    tables: Mapping[str, Callable[..., str]] = field(default_factory=dict)
+    tables: Mapping[str, Callable[..., Table]] = field(default_factory=dict)
     figures: Mapping[str, Callable[..., str]] = field(default_factory=dict)
     reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     packages: tuple[str, ...] = ()  # packages whose versions the document lists
-    updates: bool = False  # the command has ``--update``, which keeps what this run does not measure again
-    parallel: bool = False  # the command has options for workers; without them the units run one after the other
     complete: bool = False  # a failed unit is an error
     bind: Callable[[Setup], tuple[Measurement, Setup]] | None = None
     reference: str = ""  # label of the table or figure in the paper
     defaults: str = ""  # description of a run with default options, in one line
-    sets: Callable[[Setup], Sequence[PairSet | LabelledSet | PosebenchFile]] | None = None
+    sets: Callable[[Setup], Sequence[PairSet | LabelledSet]] | None = None
     warm_up: Callable[[Setup, Sequence[Unit]], None] | None = None
     values: Any = ()
 
@@ -148,9 +146,9 @@ class Measurement:
         """Whether ``data`` must be given."""
         return any(option.required for option in self.options if option.name == "data")
 
-    def render(self, name: str, read: Callable[[str], Document]) -> str:
+    def render(self, name: str, read: Callable[[str], Document]) -> Table | str:
         """Return a marked table or figure of the pages; ``read(report)`` returns a stored document."""
-        make = self.tables.get(name) or self.figures[name]
+        make: Callable[..., Table | str] = self.tables.get(name) or self.figures[name]
         return make(*map(read, self.reports.get(name, (self.name.replace("-", "_"),))))
 
     def resolve(self, setup: Setup) -> Setup:
@@ -162,7 +160,7 @@ class Measurement:
                 raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {takes}")
         if self.needs_data and setup.data is None:
             what = "--data must name a folder with sets of pairs"
-            raise ValueError(f"{what}: {self.name} runs on image pairs (`bansac data fetch` gets the paper's)")
+            raise ValueError(f"{what}: {self.name} runs on image pairs (docs/reproduction.md names the paper's)")
         for name in ("pairs", "sets", "exclude"):
             if setup.data is None and name in known and setup.get(name, ()) not in ((), known[name].default):
                 raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
@@ -235,15 +233,12 @@ RUNS = Option("repeats", int, None, "Runs of every pair, or trials on synthetic 
 MODEL = Option("model", Kind, None, "Only this model.")
 SEED = Option("seed", int, 0, "Seed of repeat 0; repeat r has this seed + r.")
 MAX_RATIO = Option("max_ratio", float, None, "Image pairs: use matches of a lower SNN ratio. Default: .85.")
-PAIR = Option("pair", str, None, "probability-evolution: the pair.")
-_CURVES = ("line", "parabola", "cubic", "quartic")  # of degrees 1, 2, ...
-CURVE = Option("curve", str, None, "synthetic, curve-example: the curve that is fitted.", _CURVES)
 NOISE = Option("noise", float, None, "synthetic: noise of the inliers. Default: .02.")
 NOISE_IS_VARIANCE = Option("noise_is_variance", bool, False, "synthetic: the noise is a variance, as printed.")
 _COMMON: Mapping[str, Any] = {option.name: option.default for option in (DATA, MODEL, PAIRS, RUNS, SEED, SETS, EXCLUDE)}
 EXPERIMENT_OPTIONS = (
     *(DATA, PAIRS, RUNS, MODEL, SEED, SETS, EXCLUDE, MAX_RATIO),
-    *(PAIR, CURVE, NOISE, NOISE_IS_VARIANCE),
+    *(NOISE, NOISE_IS_VARIANCE),
 )
 """All options of ``bansac experiments run``; an experiment takes some of them."""
 

@@ -3,17 +3,16 @@
 A failed estimate is never dropped. Its error is 180 degrees for a pose, inf for a homography, and the diagonal of the
 square [-1, 1] x [-1, 1] for a curve. The rotation error, the translation error and the error over the visible area
 follow the "RANSAC in 2020" tutorial, the averages are the paper's mAA (Sec. 5) and the area under the recall curve
-(AUC). The module may import ``geometry``.
+(AUC).
 """
 
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.geometry import apply_transform
-from bansac.maths.arrays import Floats, as_floats
-from bansac.maths.validate import as_integer, as_size
+from bansac.maths.arrays import Floats
 
 FAILED_POSE = 180.0
 """Error of a failed pose estimate, in degrees."""
@@ -22,7 +21,7 @@ FAILED_POSE = 180.0
 def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
     """Return the angle between two rotations in degrees, 0 to 180; 180 if the estimate is None or not finite."""
     true = _truth("R_gt", R_gt, (3, 3))
-    estimate = _estimate("R", R, (3, 3))
+    estimate = _estimate(R, (3, 3))
     if estimate is None:
         return FAILED_POSE
     between = estimate @ true.T
@@ -39,7 +38,7 @@ def translation_error(t: ArrayLike | None, t_gt: ArrayLike) -> float:
     true = _truth("t_gt", t_gt, (3,))
     if not true.any():
         raise ValueError("t_gt must not be zero: it has no direction")
-    estimate = _estimate("t", t, (3,))
+    estimate = _estimate(t, (3,))
     if estimate is None or not estimate.any():
         return FAILED_POSE
     estimate, true = estimate / np.abs(estimate).max(), true / np.abs(true).max()
@@ -47,119 +46,48 @@ def translation_error(t: ArrayLike | None, t_gt: ArrayLike) -> float:
 
 
 def pose_error(R: ArrayLike | None, t: ArrayLike | None, R_gt: ArrayLike, t_gt: ArrayLike) -> float:
-    """Compute the larger of the rotation and the translation error.
+    """Return the larger of the rotation and the translation error in degrees; 180 for a failure.
 
-    Parameters
-    ----------
-    R, t : (3, 3) and (3,) array_like, or None
-        Estimated relative pose; None is a failure.
-    R_gt, t_gt : (3, 3) and (3,) array_like
-        True relative pose.
-
-    Returns
-    -------
-    float
-        Angle in degrees; 180 for a failure.
-
-    Raises
-    ------
-    ValueError
-        As for :func:`rotation_error` and :func:`translation_error`.
-
-    Examples
-    --------
     >>> identity = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     >>> pose_error(identity, [1, 1, 0], identity, [1, 0, 0])
     45.0
-    >>> pose_error(None, None, identity, [1, 0, 0])
-    180.0
     """
     return max(rotation_error(R, R_gt), translation_error(t, t_gt))
 
 
-def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | ArrayLike) -> float:
-    """Compute the mean distance between the corners of image 1 mapped by two homographies.
+def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int]) -> float:
+    """Return the mean distance in pixels between the corners of image 1 (height, width) mapped by two homographies.
 
     The corners are the centres of the four corner pixels: (0, 0), (w - 1, 0), (w - 1, h - 1) and (0, h - 1). Pixel
-    centres have integer coordinates.
+    centres have integer coordinates. The error is inf for a failure or a corner mapped to infinity.
 
-    Parameters
-    ----------
-    H : (3, 3) array_like or None
-        Estimated homography from image 1 to image 2; None, NaN or inf is a failure.
-    H_gt : (3, 3) array_like
-        True homography.
-    size : (h, w)
-        Height and width of image 1 in pixels.
-
-    Returns
-    -------
-    float
-        Distance in pixels of image 2; inf for a failure or a corner mapped to infinity.
-
-    Raises
-    ------
-    ValueError
-        If a matrix is not 3 x 3, the true one is not finite or maps a corner to infinity, or the size is not two
-        positive integers.
-
-    Examples
-    --------
     >>> shift = [[1, 0, 3], [0, 1, 4], [0, 0, 1]]
     >>> corner_error(shift, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], (480, 640))
     5.0
     """
-    shape = as_size("size", size)
     true = _truth("H_gt", H_gt, (3, 3))
-    if not np.isfinite(corner_distance(true, true, shape)):
+    if not np.isfinite(corner_distance(true, true, size)):
         raise ValueError("H_gt sends a corner of the image to infinity")
-    estimate = _estimate("H", H, (3, 3))
-    return np.inf if estimate is None else corner_distance(estimate, true, shape)
+    estimate = _estimate(H, (3, 3))
+    return np.inf if estimate is None else corner_distance(estimate, true, size)
 
 
 def visible_area_error(
     H: ArrayLike | None,
     H_gt: ArrayLike,
-    size1: tuple[int, int] | ArrayLike,
-    size2: tuple[int, int] | ArrayLike,
+    size1: tuple[int, int],
+    size2: tuple[int, int],
     step: int = 1,
 ) -> float:
-    """Compute the mean distance between the visible pixels of image 1 mapped by two homographies.
+    """Return the mean distance in pixels between the visible pixels of image 1 mapped by two homographies.
 
-    Pixel centres have integer coordinates. A pixel is visible if the true homography maps its centre into image 2,
-    that is [-0.5, w - 0.5) by [-0.5, h - 0.5).
-
-    Parameters
-    ----------
-    H, H_gt : (3, 3) array_like, or None
-        As in :func:`corner_error`.
-    size1, size2 : (h, w)
-        Height and width of the images in pixels.
-    step : int, optional
-        Use every ``step``-th row and column of image 1, starting with the first.
-
-    Returns
-    -------
-    float
-        Distance in pixels of image 2; inf for a failure or a visible pixel mapped to infinity.
-
-    Raises
-    ------
-    ValueError
-        If a matrix is not 3 x 3, the true one is not finite, a size is not two positive integers, the step is below 1,
-        or no pixel is visible.
-
-    Examples
-    --------
-    >>> shift = [[1, 0, 3], [0, 1, 4], [0, 0, 1]]
-    >>> visible_area_error(shift, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], (48, 64), (48, 64))
-    5.0
+    Sizes are (height, width). Pixel centres have integer coordinates. A pixel is visible if the true homography maps
+    its centre into image 2, that is [-0.5, w - 0.5) by [-0.5, h - 0.5). Every ``step``-th row and column counts. The
+    error is inf for a failure or a visible pixel mapped to infinity.
     """
     true = _truth("H_gt", H_gt, (3, 3))
-    height1, width1 = as_size("size1", size1)
-    height2, width2 = as_size("size2", size2)
-    step = as_integer("step", step, 1)
-    estimate = _estimate("H", H, (3, 3))
+    (height1, width1), (height2, width2) = size1, size2
+    estimate = _estimate(H, (3, 3))
     x = np.arange(0.0, width1, step)
     total, visible_pixels = 0.0, 0
     for y in np.arange(0.0, height1, step):  # row by row to limit the memory for large images
@@ -195,24 +123,18 @@ def corner_distance(H1: Floats, H2: Floats, size: tuple[float, float]) -> float:
     return float(np.hypot(*(mapped1 - mapped2).T).mean())
 
 
-def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Convert a true value to float64; raise if it is not finite or has another shape."""
-    array = _estimate(name, value, shape)
+def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Convert a true value to float64; raise a ValueError if it is not finite."""
+    array = _estimate(value, shape)
     if array is None:
         raise ValueError(f"{name} must be finite, got {value!r}")
     return array
 
 
-def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
+def _estimate(value: ArrayLike | None, shape: tuple[int, ...]) -> Floats | None:
     """Convert an estimate to float64; return None if it is missing or not finite."""
-    if value is None:
-        return None
-    array = as_floats(name, value)
-    if len(shape) == 1 and array.size == shape[0]:
-        array = array.reshape(shape)
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-    return array if np.isfinite(array).all() else None
+    array = None if value is None else np.asarray(value, np.float64).reshape(shape)
+    return array if array is not None and np.isfinite(array).all() else None
 
 
 FAILED_CURVE = 2 * math.sqrt(2)
@@ -222,7 +144,7 @@ FAILED_CURVE = 2 * math.sqrt(2)
 _ALONG, _COARSE = 181, 121
 
 
-def curve_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
+def curve_rmse(model: Floats | None, true: Floats) -> float:
     """Return the root mean square distance from a polynomial y = p(x) to the true one.
 
     The mean runs over points of the estimated curve within the square [-1, 1] x [-1, 1]. None, or a curve outside the
@@ -236,7 +158,7 @@ def curve_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> 
     return _root_mean_square(_distances_to_curve(points, np.asarray(true)))
 
 
-def circle_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
+def circle_rmse(model: Floats | None, true: Floats) -> float:
     """Return the root mean square distance from a circle (centre and radius) to the true one, as :func:`curve_rmse`."""
     if model is None:
         return FAILED_CURVE
@@ -253,7 +175,7 @@ def circle_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) ->
     return _root_mean_square(np.hypot(points[:, 0] - true[0], points[:, 1] - true[1]) - true[2])
 
 
-def _distances_to_curve(points: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distances_to_curve(points: Floats, coefficients: Floats) -> Floats:
     """Return the distance from each point to the nearest point of a polynomial's curve."""
     polyval = np.polynomial.polynomial.polyval
     x, y = points.T
@@ -272,95 +194,32 @@ def _distances_to_curve(points: NDArray[np.float64], coefficients: NDArray[np.fl
     return np.asarray(np.sqrt(nearest))
 
 
-def _root_mean_square(distances: NDArray[np.float64]) -> float:
+def _root_mean_square(distances: Floats) -> float:
     return float(np.sqrt(np.mean(distances**2))) if distances.size else FAILED_CURVE
 
 
-def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
-    """Compute the mean average accuracy (the paper's mAA).
+def accuracies(errors: ArrayLike, threshold: float, steps: int = 100) -> Floats:
+    """Return the share of thresholds that each error is within: evenly spaced ones from 1 to ``threshold``.
 
-    It is the share of errors within a threshold, averaged over evenly spaced thresholds from 1 to ``threshold``.
-
-    Parameters
-    ----------
-    errors : (N,) array_like
-        Errors, in the unit of the threshold; inf and NaN are failures.
-    threshold : float
-        Largest threshold, at least 1.
-    steps : int, optional
-        Number of thresholds.
-
-    Returns
-    -------
-    float
-        Accuracy in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there are no errors, one is negative, or the threshold or the number of steps is below 1.
-
-    Examples
-    --------
-    >>> mean_average_accuracy([0.5, 2.0, 3.0, 200.0], threshold=2, steps=2)  # shares 1/4, 2/4
-    0.375
+    Their mean is the mean average accuracy (the paper's mAA). Errors of inf and NaN are failures.
     """
-    values = _errors(errors)
-    if not threshold >= 1 or not np.isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
-    return float(accuracies(values, threshold, as_integer("steps", steps, 1)).mean())
-
-
-def accuracies(errors: ArrayLike, threshold: float, steps: int = 100) -> NDArray[np.float64]:
-    """Return the part of each error in :func:`mean_average_accuracy`: the share of thresholds that it is within."""
     beyond = np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))
     return (steps - beyond) / steps
 
 
 def auc(errors: ArrayLike, threshold: float) -> float:
-    """Compute the area under the recall curve (AUC) up to a threshold, divided by that threshold.
+    """Return the area under the recall curve (AUC) up to a threshold, divided by that threshold.
 
     Recall at e is the share of errors <= e. The curve is piecewise linear: it starts at (0, 0) and passes through the
-    points (error, recall). This is the usual definition for pose errors (Sarlin et al., SuperGlue, CVPR 2020).
+    points (error, recall). This is the usual definition for pose errors (Sarlin et al., SuperGlue, CVPR 2020). Errors
+    of inf and NaN are failures.
 
-    Parameters
-    ----------
-    errors : (N,) array_like
-        Errors, in the unit of the threshold; inf and NaN are failures.
-    threshold : float
-        Upper limit of the integral.
-
-    Returns
-    -------
-    float
-        Area in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If there are no errors, one is negative, or the threshold is not positive.
-
-    Examples
-    --------
     >>> round(auc([0.0, 5.0, 180.0], threshold=10), 4)
     0.5833
     """
-    values = _errors(errors)
-    if not threshold > 0 or not np.isfinite(threshold):
-        raise ValueError(f"threshold must be positive and finite, got {threshold}")
+    values = np.sort(np.asarray(errors, np.float64))
     below = values[values < threshold]
     recall = np.arange(1, len(below) + 1) / len(values)
     x = np.concatenate([[0.0], below, [threshold]])
     y = np.concatenate([[0.0], recall, [len(below) / len(values)]])
     return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / (2 * threshold))
-
-
-def _errors(errors: ArrayLike) -> NDArray[np.float64]:
-    """Check the errors and sort them; failures become inf."""
-    values = as_floats("errors", errors)
-    if values.ndim != 1 or not values.size:
-        raise ValueError(f"errors must be a non-empty list of numbers, got an array of shape {values.shape}")
-    values = np.sort(np.where(np.isnan(values), np.inf, values))
-    if values[0] < 0:
-        raise ValueError(f"errors must not be negative, got {values[0]:g}")
-    return values

@@ -23,15 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.option_fields import type_in_words
+from bansac.engine.option_fields import documentation
 from bansac.engine.option_groups import Network, Restarts
 from bansac.engine.options import Options
 from bansac_lab.known_scenes import FUNCTIONS, known_scene
 from bansac_lab.measurements import MEASUREMENTS, find_measurement
 from bansac_lab.provenance import processor
-from bansac_lab.reports import FOLDER, bench, lines, load, number, root, sources, used
+from bansac_lab.reports import FOLDER, bench, load, number, root, sources, used
 from bansac_lab.reproduction import claims, tables
 from bansac_lab.reproduction.runs import folder
+from bansac_lab.tables import Table, plain_table, to_markdown
 
 PRESETS: Mapping[str, str | None] = {"default": None, "paper": "paper"}
 """What a report may depend on: the default, or the paper's methods."""
@@ -66,7 +67,7 @@ def is_older(report: Mapping[str, Any], preset: str) -> bool:
     return bool(same_processor and stored.get(preset) != today[preset])
 
 
-def inputs() -> str:
+def inputs() -> Table:
     """Return the numbers of inputs of every group of fuzz tests, by answer."""
     report = bench("fuzz")
     groups: dict[str, dict[str, int]] = {}
@@ -77,23 +78,23 @@ def inputs() -> str:
         counts["refused"] += found.get("refused", 0)
         counts["accepted"] += sum(n for kind, n in found.items() if kind not in ("seconds", "refused"))
     rows = [[group, *(f"{n:,}" for n in counts.values())] for group, counts in groups.items()]
-    return lines(["input of", "readers or functions", "refused by name", "accepted"], rows)
+    return plain_table(["input of", "readers or functions", "refused by name", "accepted"], rows)
 
 
-def wheel() -> str:
+def wheel() -> Table:
     """Return the table of the first calls with a wheel that has compiled kernels."""
     rows = []
     for name, call in bench("wheel")["first_calls"].items():
         seconds = f"{call['cpu_seconds']:.2f}" if "cpu_seconds" in call else "-"
         rows.append([name, seconds, str(call["from_wheel"]), str(call["compiled"])])
-    return lines(["first call", "processor time, s", "kernels loaded", "compiled"], rows)
+    return plain_table(["first call", "processor time, s", "kernels loaded", "compiled"], rows)
 
 
 def _gallery_time(name: str) -> str:
     return f"{number(1e3 * bench('gallery')['seconds'][name])} ms"
 
 
-GUARDS: dict[str, Callable[[], str]] = {
+GUARDS: dict[str, Callable[[], Table | str]] = {
     "fuzz-inputs": inputs,
     "wheel": wheel,
     "wheel-bits": lambda: "{same_bits} of {results}".format(**bench("wheel")["compiled_here"]),
@@ -111,18 +112,20 @@ MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTAL
 def options() -> str:
     """Return the tables of the options, one a group, from the fields of ``Options``."""
     groups: dict[str, list[list[str]]] = {}
+    texts = documentation(Options) | documentation(Network) | documentation(Restarts)
     for field in (field for kind in (Options, Network, Restarts) for field in dataclasses.fields(kind)):
         is_group = dataclasses.is_dataclass(field.default)
         value = f"{type(field.default).__name__}()" if is_group else repr(field.default)
-        default, text = f"`{value}`".replace("'", '"'), field.metadata["help"]
-        row = [f"`{field.name}`", default, type_in_words(field), text]
-        groups.setdefault(field.metadata["group"], []).append([cell.replace("``", "`") for cell in row])
+        default, (words, text) = f"`{value}`".replace("'", '"'), texts[field.name]
+        row = [f"`{field.name}`", default, words, text]
+        groups.setdefault(field.metadata["heading"], []).append([cell.replace("``", "`") for cell in row])
     head = ["option", "default", "values", "what it is"]
-    return "\n".join(f"{group.capitalize()}:\n\n{lines(head, rows)}" for group, rows in groups.items())
+    tables = {group: to_markdown(plain_table(head, rows)) for group, rows in groups.items()}
+    return "\n\n".join(f"{group.capitalize()}:\n\n{table}" for group, table in tables.items())
 
 
 @cache
-def parts() -> Mapping[str, Callable[[], str]]:
+def parts() -> Mapping[str, Callable[[], Table | str]]:
     """Return the functions of all tables and figures by name."""
     measured = {
         name: partial(measurement.render, name, bench)
@@ -147,12 +150,13 @@ def render(text: str) -> str:
             raise ValueError(f"unknown {kind} {name!r}; there are {', '.join(parts())}")
         used.clear()
         try:
-            found = parts()[name]()
+            part = parts()[name]()
         except FileNotFoundError:
-            found = "Not measured yet.\n"
+            part = "Not measured yet."
             used.clear()
+        found = to_markdown(part) if isinstance(part, Table) else part
         if kind == "table":
-            found = f"\n\n{found}{sources(used)}\n"
+            found = f"\n\n{found}\n{sources(used)}\n"
         return f"<!-- {kind}: {name} -->{found}<!-- end -->"
 
     return MARKED.sub(replace, text)

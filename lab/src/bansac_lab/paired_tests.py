@@ -9,13 +9,12 @@ correction (Tarone, A modified Bonferroni method for discrete data, Biometrics, 
 others (A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics, 1979).
 """
 
-import functools
 import itertools
-import math
 from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
+from scipy.stats import binomtest, permutation_test  # type: ignore[import-untyped]
 
 from bansac.maths.arrays import Floats
 
@@ -24,8 +23,8 @@ Cell = TypeVar("Cell")
 LEVEL = 0.05
 """Probability that any cell is found without an effect."""
 
-# Losses of different sizes have an exact test up to this number, and that of the normal distribution above it.
-_EXACT = 14
+# Number of signs that are drawn for losses of different sizes; fewer are all taken, and the test is exact.
+_DRAWS = 20_000
 
 
 def significant_cells(losses: Mapping[Cell, Floats]) -> dict[Cell, float]:
@@ -50,15 +49,9 @@ def sign_flip_test(losses: Floats) -> float:
     (0.125, 0.25)
     """
     losses = losses[losses != 0.0]
-    n, sizes = losses.size, np.abs(losses)
-    if n > 0 and sizes.min() == sizes.max():
-        return float(sum(math.comb(n, k) for k in range(int(np.sum(losses > 0.0)), n + 1)) / 2**n)
-    if n > _EXACT:
-        return 0.5 * math.erfc(losses.sum() / math.sqrt(2.0 * float(losses @ losses)))
-    return float(np.mean(_signs(n) @ sizes >= losses.sum() - 1e-12 * sizes.sum()))
-
-
-@functools.cache
-def _signs(n: int) -> Floats:
-    """Return all signs of n losses."""
-    return np.array(list(itertools.product((-1.0, 1.0), repeat=n))).reshape(2**n, n)
+    sizes = np.abs(losses)
+    if not losses.size or sizes.min() == sizes.max():
+        positive = int(np.sum(losses > 0.0))
+        return float(binomtest(positive, losses.size, alternative="greater").pvalue) if losses.size else 1.0
+    settings = {"permutation_type": "samples", "alternative": "greater", "n_resamples": _DRAWS, "rng": 0}
+    return float(permutation_test((losses,), np.mean, **settings).pvalue)

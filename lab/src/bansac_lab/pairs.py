@@ -2,23 +2,19 @@
 
 The sets are in one or several groups, each with a protocol. The experiments of the paper are such comparisons
 (:mod:`.grid`), and so are ``bansac bench DIR`` and the measurements that vary the options of the default.
-
-A unit of work has several configurations of methods on one pair, in shuffled order. A method that uses much memory
-evicts the caches for its successor. A temporary slowdown of the machine should affect all methods equally. Therefore
-each unit has its own random order. The seed is the unit's key, so that the order is the same in every run.
 """
 
 import functools
 import itertools
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
+from bansac_lab.comparison import compare
 from bansac_lab.measurement import NEEDED_DATA, Measurement, Option, Row, Setup, Unit, choose_sets
-from bansac_lab.peers.library import Method, Task
+from bansac_lab.peers.library import Estimate, Method, Task
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.sets.tutorial import MAX_RATIO, evenly_spaced
 from bansac_lab.task import DEFAULTS, Protocol, judge, make_task
@@ -103,7 +99,7 @@ class PairRuns:
             Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
         )
         functions = {name: getattr(self, name) for name in ("units", "run_unit", "sets", "warm_up")}
-        traits = {"options": options, "complete": True, "updates": bool(self.option), "values": self}
+        traits = {"options": options, "complete": True, "values": self}
         return Measurement(**{**functions, **traits, **described})
 
     def protocol(self, setup: Setup, name: str) -> Protocol:
@@ -119,7 +115,7 @@ class PairRuns:
             protocol = self.protocol(setup, name)
             for key, repeat in itertools.product(self._keys(pair_set, protocol), range(protocol.repeats)):
                 payload = (name, str(pair_set.folder), key, repeat)
-                units.append(Unit(f"{name}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0))
+                units.append(Unit(f"{name}/{pair_set.name}/{key}/{repeat}", payload))
         return units
 
     def sets(self, setup: Setup) -> list[PairSet]:
@@ -139,23 +135,17 @@ class PairRuns:
         pair_set, kind = open_set(folder), self.groups[name].protocol.kind
         if pair_set.kind == "H":
             pair_set.image_size(key)  # needed for the errors
-        order = random.Random(unit.key).sample(range(len(tasks)), len(tasks))
-        estimates = {which: tasks[which][0].estimate(tasks[which][2]) for which in order}
         common: Row = {"group": name} if self.option else {}
         common |= {"model": kind, "set": pair_set.name, "pair": key, "repeat": repeat, "seed": setup.seed + repeat}
-        return [  # the errors are computed after all calls are timed, because they use much memory
-            {
-                **common,
-                "configuration": method.name,
-                "method": method.label,
-                **method.columns,
-                "matches": len(task.x1),
-                **judge(estimates[which].model, task, pair),
-                **_counts(estimates[which].result),
-                "seconds": estimates[which].seconds,
-            }
-            for which, (method, pair, task) in enumerate(tasks)
-        ]
+        by_name = {method.name: (method, pair, task) for method, pair, task in tasks}
+
+        def judged(name: str, estimate: Estimate) -> Row:
+            method, pair, task = by_name[name]
+            row = {"configuration": name, "method": method.label, **method.columns, "matches": len(task.x1)}
+            return {**row, **judge(estimate.model, task, pair), **_counts(estimate.result)}
+
+        calls = {name: functools.partial(method.estimate, task) for name, (method, _, task) in by_name.items()}
+        return [common | row for row in compare(calls, judged, unit.key)]
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
         """Load or compile the kernels of every group by calls on its first readable pair."""

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import platform
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -19,11 +18,6 @@ from bansac.compiled import source
 from bansac_lab.measurement import Measurement, Setup
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.labelled import LabelledSet
-from bansac_lab.sets.posebench import PosebenchFile
-
-# Source beside that of the estimators on which rows depend: data, scenes, methods and errors.
-_SHARED = ("metrics.py", "peers/*.py", "sets/*.py", "known_scenes.py", "pairs.py", "scene*.py", "task.py")
-_SHARED_OF_LIBRARY = ("matches/*.py", "synthetic/*.py")
 
 _LABORATORY = Path(__file__).parent
 
@@ -38,20 +32,16 @@ def fingerprint(measurement: Measurement, setup: Setup, data: Mapping[str, Any])
     """Compute a digest of everything that the rows of a run depend on.
 
     That is the settings, the content of the data (not its path), ``measurement.values``, the versions of Python, NumPy,
-    Numba and this package, and the source of the estimators, of data, scenes, methods and errors, and of the module of
-    ``run_unit``. The source of the command line, tables and figures is excluded, so that an edit does not discard a
-    run.
+    Numba and other packages, and the source of both packages.
     """
     settings = setup.plain() | {"data": data.get("sha256")}
-    folders = ((_LABORATORY, _SHARED), (source.PACKAGE, _SHARED_OF_LIBRARY))
-    shared = source.digest_files(file for folder, names in folders for name in names for file in folder.glob(name))
-    code = [measurement.run_unit, measurement.values, source.source_digest(), shared]
-    parts = [measurement.name, settings, *code, installed_versions(measurement.packages)]
+    code = source.digest_files(file for folder in (_LABORATORY, source.PACKAGE) for file in folder.rglob("*.py"))
+    parts = [measurement.name, settings, measurement.values, code, installed_versions(measurement.packages)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=_by_value).encode()).hexdigest()
 
 
 def _by_value(value: Any) -> Any:
-    """Convert a value for JSON; a function becomes its name and the digest of its module's source."""
+    """Convert a value for JSON; a function becomes its name."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, functools.partial):
@@ -59,12 +49,11 @@ def _by_value(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if callable(value):
-        file = getattr(sys.modules[value.__module__], "__file__", None)
-        return [value.__module__, value.__qualname__, source.digest_files([Path(file)]) if file is not None else None]
+        return [value.__module__, value.__qualname__]
     raise TypeError(f"the fingerprint needs plain values and functions, got {value!r}")
 
 
-def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet | PosebenchFile]) -> dict[str, Any]:
+def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
     """Return the folder's name, the number of files, their bytes, and a SHA-256 of names, sizes and blocks."""
     if folder is None:
         return {}

@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -66,23 +66,3 @@ def shares(values: Iterable[float]) -> str:
 def number(value: float) -> str:
     """Return a time, a number of iterations or an error with three digits."""
     return f"{value:.0f}" if value >= 99.5 else f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
-
-
-def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table."""
-    head = list(header)
-    escaped = ([cell.replace("|", "\\|") for cell in row] for row in (head, ["---"] * len(head), *rows))
-    return "".join(f"| {' | '.join(row)} |\n" for row in escaped)
-
-
-def grid(
-    corner: str,
-    columns: Mapping[str, Mapping[str, Any]],
-    text: Callable[[Any], str],
-    labels: Mapping[str, str] | None = None,
-) -> str:
-    """Return a Markdown table of cells by column and by the name of their row; the rows may have labels."""
-    rows = {name: [name if labels is None else labels[name]] for cells in columns.values() for name in cells}
-    for name, row in rows.items():
-        row += [text(cells[name]) if name in cells else "-" for cells in columns.values()]
-    return lines([corner, *columns], rows.values())

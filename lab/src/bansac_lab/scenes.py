@@ -12,19 +12,19 @@ in ``THRESHOLDS``. PoseLib has its default limits (1000 to 100,000 samples, succ
 import functools
 import itertools
 import math
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row
-from bansac.geometry import apply_transform, normalise_points, recover_pose
+from bansac.batch.journal import Row, Unit
+from bansac.geometry import apply_transform, normalise_points, recover_pose, rotation_matrix
+from bansac.matches import Matches
 from bansac.maths.arrays import Bools
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 from bansac.synthetic.two_views import viewing_rays
-from bansac_lab.frames import DataFrame, to_frame
+from bansac_lab.comparison import calls_of, compare
 from bansac_lab.metrics import FAILED_POSE, circle_rmse, corner_error, pose_error, rotation_error
 from bansac_lab.peers.library import Array, Estimate, Method, Task, require
 from bansac_lab.peers.methods import METHODS
@@ -61,6 +61,33 @@ def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: in
     depths = np.random.default_rng([seed, 1]).uniform(4, 12, (n, 1))
     points = np.where(matches.inliers[:, None], matches.points, depths * viewing_rays(matches.K1, matches.x1))
     return Scene(problem, (points, matches.x2, matches.K1), matches.inliers, matches)
+
+
+MAPS = ("similarity", "affine", "H")
+"""Problems of :func:`map_scene`."""
+
+
+def map_scene(
+    problem: str, right: int, n: int, noise: float, rng: np.random.Generator, *, of_list: bool = False
+) -> Scene:
+    """Return ``n`` matches of a similarity, an affine map or a homography, whose truth has no noise.
+
+    The first points are in a square with sides of 500 to 2000. Wrong partners are uniform, or other ones of the list.
+    """
+    side = rng.uniform(500, 2000)
+    H = np.eye(3)
+    H[:2, :2] = 2 ** rng.uniform(-0.5, 0.5) * rotation_matrix(np.array([0, 0, rng.uniform(-np.pi, np.pi)]))[:2, :2]
+    H[:2, 2] = rng.uniform(-0.2, 0.2, 2) * side
+    if problem != "similarity":
+        H[:2, :2] += rng.uniform(-0.3, 0.3, (2, 2))
+    if problem == "H":
+        H[2, :2] = rng.uniform(-0.2, 0.2, 2) / side
+    x1, inliers = rng.uniform(0, side, (n, 2)), rng.permutation(np.arange(n) < right)
+    exact = apply_transform(H, x1)
+    x2, wrong = exact + rng.normal(0, noise, (n, 2)), np.flatnonzero(~inliers)
+    uniform = rng.uniform(exact.min(axis=0), exact.max(axis=0), (len(wrong), 2))
+    x2[wrong] = x2[np.roll(wrong, 1)] if of_list else uniform
+    return Scene(problem, (x1, x2), inliers, Matches(x1, exact, H=H, inliers=inliers))
 
 
 def scene_of(problem: str, matches: Any, scores: Array | None = None, *, undecided: bool = False) -> Scene:
@@ -123,14 +150,19 @@ def is_right(scene: Scene, model: Any, distance: float) -> bool:
     return float(np.mean(distances(scene, model)[scene.inliers] <= distance)) >= INLIER_SHARE
 
 
+def mean_distance(scene: Scene, model: Any) -> float:
+    """Return the mean distance of the true inliers of ``scene.truth`` to a model; inf without one."""
+    return math.inf if model is None else float(np.mean(distances(scene, model)[scene.inliers]))
+
+
 def distances(scene: Scene, model: Any) -> Array:
-    """Return the distance of every match or point to a model of two views or a pose, in the unit of the data."""
+    """Return the distance of every match of ``scene.truth`` to a model of two views or a pose."""
     truth = scene.truth
     if scene.problem == "pose":
         R, t = model
         return np.asarray(np.hypot(*(apply_transform(truth.K2, scene.data[0] @ R.T + t) - truth.x2).T))
-    if scene.problem == "H":
-        return np.asarray(np.sqrt(squared_distances(model, truth, "H")))
+    if scene.problem in MAPS:
+        return np.asarray(np.sqrt(squared_distances(np.vstack([model, [0, 0, 1]])[:3], truth, "H")))
     F = model
     if scene.problem == "E":
         F = np.linalg.inv(truth.K2).T @ model @ np.linalg.inv(truth.K1)
@@ -177,48 +209,42 @@ def left_out(methods: Iterable[Method]) -> list[str]:
 
 
 def run_scene(
-    scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Scene, Any], Row]
+    scene: Scene, methods: Iterable[Method], key: str, seed: int, judge: Callable[[Scene, Any], Row]
 ) -> list[Row]:
-    """Run the installed methods on a scene, in an order that depends on the key; ``judge`` returns columns of a row.
+    """Compare the installed methods on a scene; ``judge`` returns columns of a row from a model.
 
     A result with a second hypothesis has these columns for it, too, with the prefix "rival_".
     """
-    task, methods = task_of(scene, seed), [method for method in methods if method.installed]
-    estimates = {method.name: method.estimate(task) for method in random.Random(key).sample(methods, len(methods))}
-    rows: list[Row] = []
-    for method in methods:
-        model, _, seconds, result = estimates[method.name]
-        row: Row = {"method": method.name, "found": model is not None, "success": estimates[method.name].success}
-        if result is not None:
+
+    def judged(_: str, estimate: Estimate) -> Row:
+        row: Row = {"found": estimate.model is not None, "success": estimate.success}
+        if (result := estimate.result) is not None:
             row |= {of: getattr(result, of) for of in ("configuration", "stop_reason", "iterations", "threshold")}
             if (rival := getattr(result, "rival", None)) is not None:
                 row |= {f"rival_{name}": value for name, value in judge(scene, rival.model).items()}
-        rows.append({**row, **judge(scene, model), "seconds": seconds})
-    return rows
+        return {**row, **judge(scene, estimate.model)}
+
+    return compare(calls_of(methods, task_of(scene, seed)), judged, key)
 
 
-Calls = Mapping[str, Callable[[], Estimate]]
-"""Call by the name of its method."""
+def run_on_scenes(
+    columns: Sequence[str],
+    make: Callable[..., Scene],
+    methods: Callable[..., Iterable[Method]],
+    judge: Callable[[Scene, Any], Row],
+) -> Callable[[Any, Unit], list[Row]]:
+    """Return the function ``run_unit`` of a comparison on scenes, whose units have values of columns and a repeat.
 
-
-def calls_of(methods: Iterable[Method], task: Task) -> Calls:
-    """Return the calls of the methods that are installed."""
-    return {method.name: functools.partial(method.estimate, task) for method in methods if method.installed}
-
-
-def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times: int = 1) -> dict[str, DataFrame]:
-    """Run the calls of each case in turn several times; return one row for each case by method, with the same index.
-
-    A case also has a function of method and fastest estimate, whose columns come before the shortest time ``ms``. The
-    first case runs once before, because it may compile.
+    ``make(*values, seed)`` returns a scene, ``methods(setup, *values)`` its methods.
     """
-    rows: dict[str, list[Row]] = {}
-    for calls, judge in cases:
-        runs = [[call() for call in calls.values()] for _ in range(times if rows else times + 1)]
-        for name, estimates in zip(calls, zip(*runs[-times:], strict=True), strict=True):
-            fastest = min(estimates, key=lambda estimate: estimate.seconds)
-            rows.setdefault(name, []).append({**judge(name, fastest), "ms": 1e3 * fastest.seconds})
-    return {name: to_frame(of_method) for name, of_method in rows.items()}
+    return functools.partial(_run_on_scenes, columns, make, methods, judge)
+
+
+def _run_on_scenes(columns: Any, make: Any, methods: Any, judge: Any, setup: Any, unit: Unit) -> list[Row]:
+    *values, repeat = unit.payload
+    seed = setup.seed + repeat
+    cell: Row = {**dict(zip(columns, values, strict=True)), "seed": seed}
+    return [cell | row for row in run_scene(make(*values, seed), methods(setup, *values), unit.key, seed, judge)]
 
 
 def load_kernels(scenes: Iterable[Scene], methods: Iterable[Method]) -> None:

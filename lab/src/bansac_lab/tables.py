@@ -1,9 +1,8 @@
-"""Tables in the paper's layout, and their rendering as Markdown, LaTeX (with booktabs) and JSON.
+"""Tables in the paper's layout, and their rendering as Markdown and JSON.
 
-In Markdown and LaTeX the best value is bold and the second best underlined. Labels are plain text. Their characters
-beyond ASCII are Unicode, which :func:`escape_latex` converts to LaTeX. The Styler of pandas is not used because it
-lacks three features: section lines across the table, a direction ("higher" or "lower" is better) for each row, and
-equal ranks for values that are equal after rounding.
+In Markdown the best value is bold and the second best underlined. The Styler of pandas is not used because it lacks
+three features: section lines across the table, a direction ("higher" or "lower" is better) for each row, and equal
+ranks for values that are equal after rounding.
 """
 
 import itertools
@@ -11,8 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-
-from bansac_lab.reports import lines as markdown_lines
 
 Better = Literal["higher", "lower"]
 Mark = Literal["best", "second"]
@@ -68,17 +65,7 @@ class Table:
     rows: tuple[TableRow, ...]
     groups: tuple[tuple[str, int], ...] = ()  # headings over value columns, and the number that each spans
     better: tuple[Better | None, ...] = ()  # of each value column, to mark best and second best within a section
-
-    def __post_init__(self) -> None:
-        """Check that the lengths are consistent."""
-        width = len(self.columns)
-        for row in self.rows:
-            if (len(row.labels), len(row.values)) != (len(self.stub), width):
-                raise ValueError(f"rows must have {len(self.stub)} labels and {width} values, got {row}")
-        if self.groups and sum(span for _, span in self.groups) != width:
-            raise ValueError(f"groups must span {width} columns, got {self.groups}")
-        if self.better and len(self.better) != width:
-            raise ValueError(f"better must have {width} entries, got {self.better}")
+    note: str = ""  # paragraph below
 
     def marks(self) -> list[list[Mark | None]]:
         """Return "best", "second" or None for every value, row by row.
@@ -150,6 +137,33 @@ def sectioned(
     return Table(title, (stub,), tuple(columns), tuple(rows), tuple(groups), better)
 
 
+def plain_table(header: Iterable[str], rows: Iterable[Iterable[Cell]], note: str = "") -> Table:
+    """Return a table without caption, whose labels and texts are Markdown; the first column has the labels."""
+    (corner, *columns), cells = header, [tuple(row) for row in rows]
+    lines = tuple(TableRow((str(label),), tuple(values)) for label, *values in cells)
+    return Table("", (corner,), tuple(columns), lines, note=note)
+
+
+def grid(
+    corner: str,
+    columns: Mapping[str, Mapping[str, Any]],
+    text: Callable[[Any], str],
+    labels: Mapping[str, str] | None = None,
+) -> Table:
+    """Return a plain table of cells by column and by the name of their row; the rows may have labels."""
+    names = dict.fromkeys(name for cells in columns.values() for name in cells)
+    rows = ([text(cells[name]) if name in cells else _MISSING for cells in columns.values()] for name in names)
+    titles = (name if labels is None else labels[name] for name in names)
+    return plain_table([corner, *columns], ([title, *row] for title, row in zip(titles, rows, strict=True)))
+
+
+def rows_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the plain values of rows as a plain table."""
+    found = [{name: cell for name, cell in row.items() if not isinstance(cell, dict | list | tuple)} for row in rows]
+    first, *columns = dict.fromkeys(itertools.chain.from_iterable(found))
+    return plain_table([first, *columns], ([row.get(first, ""), *map(row.get, columns)] for row in found))
+
+
 def format_number(value: float) -> str:
     """Format a number with three significant digits, as in the paper's tables; integer digits are never dropped."""
     if isinstance(value, int):
@@ -193,24 +207,29 @@ def with_arrow(label: str, better: Better | None) -> str:
 _MISSING = "-"
 _EMPHASIS = "\\*<"
 _MARKS: Mapping[Mark | None, str] = {"best": "**{}**", "second": "<ins>{}</ins>", None: "{}"}
-_LATEX_MARKS: Mapping[Mark | None, str] = {"best": "\\textbf{{{}}}", "second": "\\underline{{{}}}", None: "{}"}
 
 
 def to_markdown(table: Table) -> str:
-    """Return the caption and the table in Markdown, with aligned columns in the source.
+    """Return the table in Markdown, with its caption; a plain table as it is.
 
     Markdown has one line of headings: that of the groups, if there are any; then those of the columns are the first
     row.
     """
-    headings = list(map(_markdown, _headings(table)))
+    plain = not table.title
+    escape = _escape_bar if plain else _markdown
+    headings = list(map(escape, column_titles(table)))
     lines = [headings]
     if table.groups:
         over = [cell for title, span in table.groups for cell in (_markdown(title), *[""] * (span - 1))]
         lines = [[""] * len(table.stub) + over, [f"**{heading}**" if heading else "" for heading in headings]]
-    for section, rows in _sections(table, _markdown, str, _MARKS):
-        lines += [[f"*{_markdown(section)}*", *[""] * (len(headings) - 1)]] if section else []
+    for section, rows in sections(table, escape, _escape_bar if plain else str, _MARKS):
+        lines += [[f"*{escape(section)}*", *[""] * (len(headings) - 1)]] if section else []
         lines += rows
-    return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
+    rule = ["---"] * len(headings) if plain else [":---"] * len(table.stub) + ["---:"] * len(table.columns)
+    text = "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
+    if not plain:
+        text = f"{_markdown(table.title, characters=_EMPHASIS)}\n\n{text}"
+    return f"{text}\n\n{table.note}" if table.note else text
 
 
 def to_document(table: Table) -> dict[str, Any]:
@@ -240,18 +259,12 @@ def from_document(document: Mapping[str, Any]) -> Table:
     return Table(document["title"], stub, columns, tuple(rows), tuple(map(tuple, document["groups"])))
 
 
-def stored_table(document: Mapping[str, Any], name: str) -> str:
-    """Return a table of a stored document in Markdown without marks.
-
-    The rows begin with their section, columns with their group.
-    """
+def stored_table(document: Mapping[str, Any], name: str) -> Table:
+    """Return a table of a stored document as a plain one: rows begin with their section, columns with their group."""
     table = from_document(document["tables"][name])
-    rows = []
-    for row in table.rows:
-        label = ", ".join(filter(None, [row.section, *row.labels]))
-        rows.append([label, *map(_format, row.values)])
+    rows = ((", ".join(filter(None, [row.section, *row.labels])), *row.values) for row in table.rows)
     columns = (f"{group}: {column}" if group else column for group, column in table.headings())
-    return markdown_lines([", ".join(table.stub), *columns], rows)
+    return plain_table([", ".join(table.stub), *columns], rows)
 
 
 def _plain(cell: Cell) -> Any:
@@ -260,42 +273,12 @@ def _plain(cell: Cell) -> Any:
     return float(f"{cell:.6g}") if isinstance(cell, float) else cell
 
 
-def to_latex(table: Table) -> str:
-    r"""Return the table as a LaTeX ``table``, or as ``table*`` if it has more than eight columns.
-
-    The document needs ``\usepackage{amssymb, booktabs, graphicx}``.
-    """
-    width = len(table.stub) + len(table.columns)
-    environment = "table*" if width > 8 else "table"
-    lines = [
-        f"\\begin{{{environment}}}[t]",
-        "  \\centering",
-        f"  \\caption{{{escape_latex(table.title)}}}",
-        "  \\resizebox{\\linewidth}{!}{%",
-        f"  \\begin{{tabular}}{{@{{}}{'l' * len(table.stub)}{'c' * len(table.columns)}@{{}}}}",
-        "    \\toprule",
-    ]
-    if table.groups:
-        first = len(table.stub) + 1
-        titles = (f"\\multicolumn{{{span}}}{{c}}{{{escape_latex(title)}}}" for title, span in table.groups)
-        rules = (f"\\cmidrule(lr){{{first + of.start}-{first + of.stop - 1}}}" for of in table.column_groups())
-        lines += [_latex_line([*[""] * len(table.stub), *titles]), f"    {' '.join(rules)}"]
-    lines += [_latex_line(map(escape_latex, _headings(table))), "    \\midrule"]
-    for number, (section, rows) in enumerate(_sections(table, escape_latex, escape_latex, _LATEX_MARKS)):
-        if section:
-            lines += ["    \\midrule"] * (number > 0)
-            lines.append(_latex_line([f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(section)}}}}}"]))
-        lines += map(_latex_line, rows)
-    lines += ["    \\bottomrule", "  \\end{tabular}}", f"\\end{{{environment}}}", ""]
-    return "\n".join(lines)
-
-
-def _headings(table: Table) -> list[str]:
+def column_titles(table: Table) -> list[str]:
     """Return the headings of all columns, with arrows for their better directions."""
     return [*table.stub, *map(with_arrow, table.columns, table.better or [None] * len(table.columns))]
 
 
-def _sections(
+def sections(
     table: Table, of_label: Callable[[str], str], of_value: Callable[[str], str], formats: Mapping[Mark | None, str]
 ) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield the title of each section and its rows: escaped labels, and values in the format of their marks."""
@@ -321,49 +304,9 @@ def _format(cell: Cell) -> str:
     return format_number(cell) if cell is not None and not math.isnan(cell) else _MISSING
 
 
+def _escape_bar(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:
     return text.translate({ord(character): f"\\{character}" for character in characters})
-
-
-def _pad(lines: list[list[str]], stub: int) -> str:
-    """Return a Markdown table with labels aligned to the left and values to the right."""
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    rule = [":" + "-" * (w - 1) if j < stub else "-" * (w - 1) + ":" for j, w in enumerate(widths)]
-
-    def join(line: list[str]) -> str:
-        cells = [c.ljust(w) if j < stub else c.rjust(w) for j, (c, w) in enumerate(zip(line, widths, strict=True))]
-        return f"| {' | '.join(cells)} |"
-
-    return "\n".join(map(join, [lines[0], rule, *lines[1:]]))
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-    "\N{EN DASH}": "--",
-    "°": r"$^\circ$",
-    "±": r"$\pm$",
-    "∞": r"$\infty$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-    "✓": r"$\checkmark$",
-    **{letter: f"${name}$" for letter, name in zip("γερτ", (r"\gamma", r"\epsilon", r"\rho", r"\tau"), strict=True)},
-    **{digit: f"$_{number}$" for number, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")},
-}
-
-
-def escape_latex(text: str) -> str:
-    """Convert plain text to LaTeX: escape special characters and replace the Unicode characters of labels."""
-    return "".join(_LATEX.get(character, character) for character in text)
-
-
-def _latex_line(cells: Iterable[str]) -> str:
-    return f"    {' & '.join(cells)} \\\\"

@@ -20,7 +20,7 @@ _PIXEL_STEP = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """Settings of a comparison, checked once, so that an invalid one raises one error instead of one a method."""
+    """Settings of a comparison."""
 
     kind: Kind
     threshold: float  # pixels for H and F, normalised units for E
@@ -30,17 +30,6 @@ class Protocol:
     min_matches: int = 26  # pairs with fewer matches are skipped
     pairs: int = 43  # maximum number of pairs of a set, evenly spaced over its sorted keys; used by the bench only
     repeats: int  # runs of every pair, with the seeds 0, 1, ...; used by the bench only
-
-    def __post_init__(self) -> None:
-        """Check every value."""
-        for name in ("threshold", "max_ratio"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be > 0, got {getattr(self, name)}")
-        if not 0 < self.confidence < 1:
-            raise ValueError(f"confidence must be in (0, 1), got {self.confidence}")
-        for name in ("max_iterations", "min_matches", "pairs", "repeats"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
 DEFAULTS: dict[Kind, Protocol] = {
@@ -106,7 +95,7 @@ def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> A
     problem = HOMOGRAPHY if kind == "H" else FUNDAMENTAL
     data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2]).T)
     squared = np.empty(len(pair.x1))
-    problem.float64_residuals(data, np.array(model, dtype=np.float64).ravel(), 0, len(squared), squared)  # writable
+    problem.compiled("residuals")(data, np.array(model, dtype=np.float64).ravel(), 0, len(squared), squared)  # writable
     return squared
 
 

@@ -80,7 +80,7 @@ def test_budgets_give_curves(bansac: Any, sets: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     out = tmp_path / "reports" / "F.json"
     arguments = ("bench", sets, "--model", "F", "--methods", "default", "--against", "uniform,prosac@2")
-    arguments += ("--repeats", "1", "--budgets", "300,30")
+    arguments += ("--repeats", "1", "--budgets", "300,30,30")
     document = bansac.json(*arguments, "--out", out)
     assert json.loads(out.read_text()) == document
     assert document["budgets"] == [30, 300]
@@ -88,11 +88,10 @@ def test_budgets_give_curves(bansac: Any, sets: Path, tmp_path: Path) -> None:
     assert [point["max_iterations"] for point in document["mean"]["default"]] == [30, 300]
     assert document["settings"]["prosac@2"]["threshold"] == 2
     assert document["mean"]["default"][1]["AUC@10"] > 0.8
-    assert sorted(path.name for path in out.parent.iterdir()) == ["F.json", "F.md", "F.png", "F.svg"]
+    assert sorted(path.name for path in out.parent.iterdir()) == ["F.json", "F.png", "F.svg"]
     shown = bansac(*arguments, "--sets", "room").stdout
     assert "Fundamental matrix: AUC@10 within a mean time of" in shown
     assert "Means over 1 set: room." in shown
-    assert "| prosac@2" in out.with_suffix(".md").read_text()
 
 
 def test_presets_are_compared_with_others(bansac: Any, sets: Path) -> None:
@@ -130,11 +129,8 @@ def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
     [
         (["--model", "E", "--methods", "nobody"], "unknown method 'nobody'"),
         (["--model", "E", "--against", "nobody"], "unknown method 'nobody'"),
-        (["--model", "E", "--budgets", ""], "budgets must hold at least one number"),
         (["--model", "E", "--budgets", "100,many"], "must be whole numbers joined by commas, got 'many'"),
         (["--model", "E", "--budgets", "1.5"], "must be whole numbers joined by commas, got '1.5'"),
-        (["--model", "E", "--budgets", "10,-1"], "budgets must be at least 1, got -1"),
-        (["--model", "E", "--budgets", "10,10"], "budgets: 10 is given twice"),
         (["--model", "E", "--budgets", "10", "--max-iterations", "10"], "--max-iterations: --budgets gives"),
         (["--model", "E", "--budgets", "10", "--out", "E.svg"], "--out: the report must not be a .svg file"),
         (["--model", "E", "--sets", "cellar"], "--sets: there is no set 'cellar'; there are room, yard"),
@@ -152,26 +148,16 @@ def test_bad_argument_is_named(bansac: Any, sets: Path, arguments: list[str], me
         (["speed", "--seconds", "0"], "seconds must be at least 0.001"),
         (["speed", "--max-points", "10"], "max_points must be at least 30"),
         (["speed", "--peers", "colmap"], "got 'colmap'"),
-        (["speed", "--data", "nowhere"], "nowhere"),
         (["hard", "--problems", "G"], "problems must be among"),
         (["hard", "--methods", "magic"], "got 'magic'"),
         (["hard", "--seeds", "0"], "repeats must be at least 1"),
         (["noise", "--problems", "rotation"], "got 'rotation'"),
         (["rivals", "--classes", "real-H"], "real pairs need --data"),
         (["rivals", "--overwrite"], "--overwrite needs --out"),
-        (["honesty", "--update", "--overwrite", "--out", "r.json"], "--update does not go with --overwrite"),
     ],
 )
 def test_bad_argument_of_a_measurement_is_named(bansac: Any, arguments: list[str], message: str) -> None:
     assert message in bansac.refused("bench", *arguments)
-
-
-@pytest.mark.parametrize("text", ['{"experiment": "rivals"}', "[1]", "{"])
-def test_only_a_report_of_the_measurement_is_updated(bansac: Any, tmp_path: Path, text: str) -> None:
-    (tmp_path / "r.json").write_text(text)
-    refused = bansac.refused("bench", "honesty", "--update", "--out", tmp_path / "r.json")
-    assert "--update adds to a report of honesty" in refused
-    assert (tmp_path / "r.json").read_text() == text
 
 
 def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: Path) -> None:

@@ -36,7 +36,7 @@ def test_list_names_all_experiments(bansac: Any) -> None:
         assert name in shown.splitlines()
     assert "tab:results_E_F_H_LO" in shown
     assert "needs --data" in shown
-    assert shown.count("; takes --data") == 2  # probability-evolution and degenerate-sampling
+    assert shown.count("; takes --data") == 1  # probability-evolution
 
 
 def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
     shown = bansac("experiments", "run", "markov-order", "--data", sets, "--pairs", "1", "--repeats", "1", "--out", out)
     assert "| Rotation mAA (5°) ↑" in shown.stdout
     assert "room (1 pairs); 1 repeats" in shown.stdout
-    assert "markov_order.tex" in shown.stdout
+    assert "markov_order.md" in shown.stdout
     document = json.loads((out / "run.json").read_text())
     assert document["settings"] == {
         "data": str(sets),
@@ -61,16 +61,17 @@ def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
 
 
 def test_all_runs_what_has_data_and_resumes(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    names = ("markov-order", "degenerate-sampling", "curve-example")
+    names = ("markov-order", "curve-example")
     monkeypatch.setattr(experiments, "EXPERIMENTS", dict.fromkeys(names))
     command = ["experiments", "run", "all", "--data", sets, "--pairs", "1", "--repeats", "1", "--out", tmp_path]
     shown = bansac(*command).stdout
     assert "markov-order: 0." in shown
-    assert "degenerate-sampling: left out, --data" in shown
     assert "curve-example: 0." in shown
     first = {name: runs(tmp_path / name) for name in ("markov-order", "curve-example")}
     bansac(*command)
     assert {name: runs(tmp_path / name) for name in first} == first
+    command[4:] = [sets / "wall", "--out", tmp_path / "planes"]
+    assert "markov-order: left out, --data: --model E, F needs sets with poses as truth" in bansac(*command).stdout
 
 
 def test_settings_reach_the_experiment(bansac: Any, sets: Path, tmp_path: Path) -> None:

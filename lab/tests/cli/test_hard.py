@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bansac_lab.measurements import few_inliers, noise, planes
+from bansac_lab.measurements import few_inliers, noise
 
 
 @pytest.fixture(autouse=True)
@@ -14,9 +14,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "SIZES", (60,))
     monkeypatch.setattr(noise, "RATIOS", (0.6,))
     monkeypatch.setattr(noise, "NOISES", (0.5,))
-    monkeypatch.setattr(planes, "SHARES", (0.6,))
-    monkeypatch.setattr(planes, "RATIOS", (0.6,))
-    monkeypatch.setattr(planes, "METHODS", planes.METHODS[:1])
 
 
 @pytest.mark.slow
@@ -51,7 +48,6 @@ def test_failed_units_are_named_and_tried_again(bansac: Any, tmp_path: Path, mon
 
 
 @pytest.mark.slow
-def test_noise_and_planes_print_tables(bansac: Any) -> None:
+def test_noise_prints_a_table(bansac: Any) -> None:
     noise = bansac("bench", "noise", "--problems", "H", "--seeds", "1").stdout
     assert "over those of the best fixed threshold" in noise
-    assert "repeated in a grid" in bansac("bench", "planes", "--seeds", "1").stdout

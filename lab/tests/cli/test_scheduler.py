@@ -15,7 +15,6 @@ from bansac.batch import run as batch
 from bansac.matches import load_demo
 from bansac.synthetic import homography_matches
 from lab.tests import toy
-from lab.tests.pair_sets import write_homography_set
 from tests.clusters import worker_processes
 
 pytestmark = pytest.mark.slow
@@ -84,19 +83,8 @@ def test_experiments(bansac: Any, tmp_path: Path, cluster: str, monkeypatch: pyt
     assert len(rows["local"]) == 12
 
 
-def test_bench(bansac: Any, tmp_path: Path, cluster: str) -> None:
-    write_homography_set(tmp_path / "data" / "wall", pairs=2)
-    command = ("bench", tmp_path / "data", "--model", "H", "--methods", "bansac", "--repeats", "1")
-    local, remote = (bansac.json(*command, *where)["sets"] for where in ((), ("--scheduler", cluster)))
-    for sets in (local, remote):
-        figures = sets["wall"]["methods"]["bansac"]
-        assert figures.pop("ms_mean") > 0, "times are taken here, one after the other"
-        figures.pop("ms_median")
-    assert remote == local
-
-
 def test_a_second_place_to_run_is_refused(bansac: Any, tmp_path: Path) -> None:
-    command = ("bench", tmp_path, "--model", "H", "--scheduler", "host:1")
+    command = ("experiments", "run", "main-table", "--data", tmp_path, "--scheduler", "host:1")
     assert "--workers does not go with" in bansac.refused(*command, "--workers", "2")
     assert "--scheduler is for many pairs" in bansac.refused(
         "estimate", tmp_path / "a.csv", "--model", "H", "--scheduler", "host:1"

@@ -41,15 +41,9 @@ def test_it_starts_without_knowledge_and_learns(rows):
 
 
 def test_report_draws_a_panel_for_each_iteration(rows):
-    pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     report = curve_example.report(Setup(seed=1), iter(rows))
     rows_of_table = report.tables["curve_example"].rows
     titles = [ax.get_title() for ax in report.figures["curve_example"].axes]
     assert titles[:6] == ["Start", *(f"Iteration {k}" for k in (2, 4, 9, 11, 14))]
     assert len(titles) == 7  # and the colour bar
     assert [row.labels for row in rows_of_table] == [(str(k),) for k in (0, 2, 4, 9, 11, 14, 100)]
-
-
-def test_unknown_curve_is_named():
-    with pytest.raises(ValueError, match="curve must be among line, parabola"):
-        curve_example.EXPERIMENT.resolve(Setup(curve="helix"))

@@ -4,14 +4,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import bansac
-from bansac.synthetic import planar_scene_matches
 from bansac_lab.experiments import EXPERIMENTS, find_experiment
 from bansac_lab.measurement import Setup
-from lab.tests.sets.test_labelled import write_labelled_set
 
 FUNCTIONS = (
     *("estimate_homography", "estimate_fundamental", "estimate_essential", "estimate_relative_pose"),
@@ -20,7 +17,7 @@ FUNCTIONS = (
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paper_settings_by_name(name: str, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     def spy(original: Any) -> Any:
@@ -35,10 +32,6 @@ def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypat
         for module in (bansac, sys.modules[original.__module__]):
             monkeypatch.setattr(module, function, spy(original), raising=False)
     setup = Setup(data=sets if find_experiment(name).needs_data else None, pairs=1, repeats=1)
-    if name == "degenerate-sampling":
-        scene = planar_scene_matches(200, 0.6, 0.7, 0.2, seed=2)
-        write_labelled_set(tmp_path / "rooms", {"a-b": (scene.x1, scene.x2, scene.inliers, scene.F)})
-        setup = Setup(data=tmp_path, repeats=1)
     experiment = find_experiment(name)
     assert experiment.name == name
     of_kind = {unit.key.split("/")[0]: unit for unit in experiment.units(setup)}
@@ -46,21 +39,3 @@ def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypat
         experiment.run_unit(setup, unit)
     assert seen
     assert set(seen) == {"paper"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_changed_defaults_change_no_experiment(name: str, sets: Path, other_defaults: Any) -> None:
-    experiment = find_experiment(name)
-    setup = Setup(data=sets if experiment.needs_data else None, pairs=1, repeats=1)
-    unit = next(iter(experiment.units(setup)))
-
-    def run() -> list[Any]:
-        rows = experiment.run_unit(setup, unit)
-        return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
-
-    before = run()
-    with other_defaults():
-        after = run()
-    assert before
-    np.testing.assert_equal(after, before)

@@ -7,6 +7,7 @@ from typing import Any
 from bansac_lab.measurement import Setup
 from bansac_lab.measurements import find_measurement
 from bansac_lab.runner import run_measurement
+from bansac_lab.tables import to_markdown
 
 
 def run(name: str, *units: str, **options: Any) -> tuple[dict[str, Any], dict[str, str]]:
@@ -18,7 +19,7 @@ def run(name: str, *units: str, **options: Any) -> tuple[dict[str, Any], dict[st
     )
     document = json.loads(json.dumps(run_measurement(chosen, Setup(**options), None).document))  # as it is stored
     assert document["failed"] == {}
-    return document, {table: measurement.render(table, lambda _: document) for table in measurement.tables}
+    return document, {name: to_markdown(make(document)) for name, make in measurement.tables.items()}
 
 
 def run_all(experiment: Any, setup: Setup) -> tuple[list[Any], list[Any], Any]:

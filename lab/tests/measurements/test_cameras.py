@@ -28,17 +28,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_absolute_poses() -> None:
-    document, tables = run("absolute-pose", "20", runs=1, points=100)
+    document, _ = run("absolute-pose", "20", runs=1, points=100)
     figures = document["outliers"]["20"]["default"]
     assert figures["failed"] == 0
-    assert "| default | 0.0" in tables["absolute-poses"]
+    assert figures["degrees_median"] < 0.1
 
 
 def test_known_vertical() -> None:
-    pytest.importorskip("poselib")
-    document, tables = run("known-vertical", "solvers", "0.3/unknown", "0.3/0.3", runs=1)
+    document, tables = run("known-vertical", "0.3/unknown", "0.3/0.3", runs=1)
     assert document["poses"]["0.3"]["0.3"]["auc10"] > 0.9
-    assert "| bansac | 1.00 |" in tables["vertical-solvers"]
     assert tables["known-vertical"].startswith("| inliers | vertical unknown | known to 0.3 degrees |")
 
 
@@ -49,7 +47,7 @@ def test_several_models(tmp_path: Path) -> None:
     document, tables = run("multiple", "pair", "points/line/(2, 30)", data=pairs, runs=2, seeds=1, models=("line",))
     assert document["adelaide"][0]["found"] == 1
     assert "| estimate_multiple | " in tables["planes-of-pairs"]
-    assert "| 2 | 30 % | 100 % |" in tables["number-of-models"]
+    assert document["synthetic"]["line"] == [{"model": "line", "models": 2, "outliers": 30, "exact": 100.0}]
     truth = np.repeat([0, 1, -1], [60, 60, 180])
     assert multiple.misclassified(1 - np.where(truth < 0, 2, truth), truth) == 0
 
@@ -63,7 +61,7 @@ def test_distorted_images(data: Path) -> None:
 
 def test_focal_lengths(data: Path) -> None:
     pytest.importorskip("poselib")
-    units = "solvers", "pairs/", "view solvers/plane", "views/cloud/20"
+    units = "pairs/", "views/cloud/20"
     document, tables = run("focal-lengths", *units, data=data, sets=("room",), runs=1)
     assert document["pairs"]["both"]["room"]["ours"]["focal_median"] <= 0.1
     assert document["absolute"]["scenes"]["cloud"]["20"]["ours"]["right"] == 1

@@ -13,14 +13,12 @@ def test_units_are_all_cells() -> None:
     assert [key for key in keys if key.startswith("two models/line/bansac, bansac/")] == [
         "two models/line/bansac, bansac/0.999"
     ]
-    assert len(keys) == len(set(keys)) == 2 * (16 * len(CONFIDENCES) + 2 + 2 * len(CONFIDENCES) + 18)
+    assert len(keys) == len(set(keys)) == 2 * (16 * len(CONFIDENCES) + 2 + 18)
 
 
 def test_a_report_has_the_cells_and_the_tables() -> None:
     setup = Setup(runs=4)
-    cells = [("two models", "line"), ("noise", "line"), ("one model", "line")]
-    names = {"two models": "default", "noise": "uniform, ransac", "one model": "default"}
-    units = [Unit(data, (data, model, names[data], 0.5)) for data, model in cells]
+    units = [Unit(data, (data, "line", "default", 0.5)) for data in ("two models", "one model")]
     rows = [row for unit in units for row in MEASUREMENT.run_unit(setup, unit)]
     document = MEASUREMENT.report(setup, rows[1:]).records
     cell = document["data"]["one model"]["line"]["default"]["0.5"]

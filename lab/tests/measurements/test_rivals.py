@@ -11,7 +11,8 @@ from bansac.geometry import apply_transform
 from bansac.synthetic import homography_matches
 from bansac_lab.measurement import Setup
 from bansac_lab.measurements import rivals
-from bansac_lab.measurements.rivals import CLASSES, MEASUREMENT
+from bansac_lab.measurements.rival_scenes import CLASSES, OVERLAYS, add_overlay
+from bansac_lab.measurements.rivals import MEASUREMENT
 from bansac_lab.peers.library import Method
 from bansac_lab.scenes import errors, run_scene
 from lab.tests.pair_sets import write_homography_set, write_pose_set
@@ -65,15 +66,15 @@ def test_the_wrong_focal_length_is_given_and_the_true_one_judges() -> None:
     np.testing.assert_array_equal(scene.data[2][:2, 2], scene.truth.K1[:2, 2])
 
 
-@pytest.mark.parametrize("kind", rivals.OVERLAYS)
+@pytest.mark.parametrize("kind", OVERLAYS)
 def test_overlay_is_static_and_in_its_fields(kind: str) -> None:
     matches = homography_matches(500, 0.5, 1.0, 0)
-    found, mask = rivals.add_overlay(matches, 0.2, np.random.default_rng(0), kind)
+    found, mask = add_overlay(matches, 0.2, np.random.default_rng(0), kind)
     assert int(mask.sum()) == 100
     assert not (mask & matches.inliers).any()
     np.testing.assert_array_equal(found.x1[~mask], matches.x1[~mask])
     assert np.abs(found.x1 - found.x2)[mask].max() < 1
-    place, fields = found.x1[mask, None] / [640, 480], np.array(rivals.OVERLAYS[kind])
+    place, fields = found.x1[mask, None] / [640, 480], np.array(OVERLAYS[kind])
     assert ((place >= fields[:, :2]) & (place <= fields[:, 2:])).all(axis=2).any(axis=1).all()
 
 

@@ -12,6 +12,7 @@ from bansac_lab.measurement import Setup
 from bansac_lab.measurements import rules
 from bansac_lab.measurements.rule_table import RULES, Rule
 from bansac_lab.measurements.rules import DEFAULT, GROUPS, MEASUREMENT
+from bansac_lab.tables import to_markdown
 from lab.tests.measurements.short_form import run
 from lab.tests.pair_sets import write_homography_set, write_pose_set
 
@@ -74,16 +75,18 @@ def outcome(case: rules.Case, rule: Rule, seed: int) -> tuple[Any, ...]:
 
 
 def test_every_rule_has_an_example() -> None:
-    assert [rule.name for rule in RULES] == list(EXAMPLES)
+    assert {rule.name for rule in RULES} == EXAMPLES.keys()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_target_exists_and_is_restored(rule: Rule) -> None:
-    assert bool(rule.patches) != bool(rule.settings)
-    before = {target: pkgutil.resolve_name(f"bansac.{target}") for target in rule.patches}
-    with rule.off():
-        assert all(pkgutil.resolve_name(f"bansac.{target}") is not value for target, value in before.items())
-    assert all(pkgutil.resolve_name(f"bansac.{target}") is value for target, value in before.items())
+    assert (rule.patch is None) == bool(rule.settings)
+    if rule.patch is not None:
+        target = f"bansac.{rule.patch[0]}"
+        before = pkgutil.resolve_name(target)
+        with rule.off():
+            assert pkgutil.resolve_name(target) is not before
+        assert pkgutil.resolve_name(target) is before
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -117,7 +120,7 @@ def test_report_names_the_classes_that_are_worse() -> None:
     assert majority["time"] == pytest.approx(2.0)
     assert (rival["worse"], rival["better"][0]["loss"]) == ([], -0.25)
     assert (misfit["worse"], misfit["better"]) == ([], [])
-    *_, first, second, _, others = MEASUREMENT.tables["rules"](document).splitlines()
+    *_, first, second, _, others = to_markdown(MEASUREMENT.tables["rules"](document)).splitlines()
     assert first == "| majority | a, refused +1.00 |  | 2.00 |"
     assert second == "| rival |  | a, accuracy -.25 | 1.00 |"
     assert others == "No class differs without one of the other 1 rules."
@@ -128,9 +131,9 @@ def test_short_run_on_scenes_and_image_pairs(tmp_path: Path) -> None:
         write_pose_set(tmp_path / "EF" / name, pairs=2)
     write_homography_set(tmp_path / "H" / "exact_warp", pairs=1)
     chosen = ("compromise", "neighbours")
-    units = ("small/space", "rivals/start/0", "power/units similarity", "real")
+    units = ("small/pose", "rivals/start/0", "power/units similarity", "real")
     document, tables = run("rules", *units, data=tmp_path, repeats=1, pairs=1, rules=chosen)
-    names = ("small: space", "rivals: start", "power: units similarity", *(f"real: {name}" for name in rules.REAL))
+    names = ("small: pose", "rivals: start", "power: units similarity", *(f"real: {name}" for name in rules.REAL))
     assert document["scenes"] == {name: 2 if name[:7] in ("real: E", "real: F") else 1 for name in names}
     assert [of["rule"] for of in document["rules"]] == list(chosen)
     assert "one of the other 2 rules" in tables["rules"]

@@ -13,11 +13,6 @@ from bansac.matches import Matches
 from bansac.synthetic import epipolar_matches, homography_matches
 from bansac_lab import scenes as hard
 from bansac_lab.measurements.budgets import limit
-from bansac_lab.measurements.planes import make_plane_scene
-from bansac_lab.measurements.posebench import MODELS, task_of
-from bansac_lab.measurements.posebench import OURS as POSEBENCH_OURS
-from bansac_lab.measurements.posebench import PEERS as POSEBENCH_PEERS
-from bansac_lab.measurements.posebench import judge as judge_instance
 from bansac_lab.peers import PEERS
 from bansac_lab.peers.library import Library, Method, Task
 from bansac_lab.peers.methods import METHODS, PAPER_METHODS, PEER_METHODS, select_methods
@@ -25,7 +20,6 @@ from bansac_lab.peers.poselib import POSELIB
 from bansac_lab.scenes import errors, make_scene
 from bansac_lab.task import DEFAULTS, judge, make_task
 from lab.tests.peers.toy import Toy
-from lab.tests.posebench_files import make_instance
 
 
 def make_pair(kind: str) -> Matches:
@@ -59,29 +53,10 @@ def test_every_method_of_hard_scenes_solves_an_easy_one(method: Method, problem:
     skip_missing(method)
     if problem == "relative pose" and method.package == "pysuperansac":
         pytest.skip("it estimates E alone")
-    plane = problem == "relative pose"
-    scene = make_plane_scene("row", 0.95, 0.6, 1) if plane else make_scene(problem, 200, 0.8, 0.2, 1)
+    scene = make_scene(problem, 200, 0.8, 0.2, 1)
     estimate = method.estimate(hard.task_of(scene, 1))
     assert estimate.success
     assert max(errors(scene, estimate.model).values()) < 2
-
-
-MODEL_OF = {model: problem for problem, models in MODELS.items() for model in models}
-
-
-@pytest.mark.parametrize("model", MODEL_OF)
-@pytest.mark.parametrize("method", [*POSEBENCH_OURS, *POSEBENCH_PEERS], ids=lambda method: method.name)
-def test_every_method_of_posebench_solves_an_easy_instance_and_refuses_two_points(method: Method, model: str) -> None:
-    skip_missing(method)
-    instance = make_instance(MODEL_OF[model], 2)
-    found = judge_instance(model, method.estimate(task_of(model, instance, 1.0, 0)).model, instance)
-    assert found["rotation"] < 0.5
-    assert found.get("translation", 0.0) < 2
-    assert found.get("centre", 0.0) < 0.1
-    few = dataclasses.replace(instance, points=(instance.points[0][:2], instance.points[1][:2]))
-    found = judge_instance(model, method.estimate(task_of(model, few, 1.0, 0)).model, few)
-    assert found["rotation"] == 180
-    assert max(found.values()) == found.get("centre", 180) >= 180
 
 
 @pytest.mark.parametrize(
@@ -91,8 +66,6 @@ def test_every_method_of_posebench_solves_an_easy_instance_and_refuses_two_point
         (["pydegensac"], "E", "pydegensac estimates H, F, not E"),
         (["bansac", "bansac"], "H", "twice"),
         ([], "H", "at least one"),
-        (["nobody@2"], "H", "unknown method 'nobody'"),
-        (["uniform@"], "H", "a threshold > 0, got 'uniform@'"),
         (["uniform@wide"], "H", "a threshold > 0, got 'uniform@wide'"),
         (["uniform@-1"], "H", "a threshold > 0"),
         (["uniform@inf"], "H", "a threshold > 0"),

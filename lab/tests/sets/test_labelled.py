@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bansac_lab.sets.labelled import CheckPointSet, LabelledSet, find_labelled_sets, missing_files
+from bansac_lab.sets.labelled import CheckPointSet, LabelledSet, find_labelled_sets
 from lab.tests.pair_sets import replace_entry, write_files
 
 pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
@@ -45,16 +45,8 @@ def test_folders_without_labels_are_passed_over(folder):
     assert find_labelled_sets(folder) == []
     with pytest.raises(FileNotFoundError, match=r"labels\.h5 is missing"):
         LabelledSet(folder)
-    assert missing_files(folder) == "labels.h5"
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         find_labelled_sets(folder / "nowhere")
-
-
-def test_a_split_is_named_after_what_it_splits(folder):
-    assert missing_files(folder) == ""
-    split = LabelledSet(folder.rename(folder.with_name("val")))
-    assert split.name == "deep-val"
-    assert [file.name for file in split.files()] == ["matches.h5", "labels.h5", "Fgt.h5"]
 
 
 def test_damage_is_told(folder):
@@ -72,9 +64,10 @@ def test_damage_is_told(folder):
 def test_sizes_are_read_where_they_are(folder):
     assert LabelledSet(folder).pair("a").size1 is None
     write_files(folder, {"size": {"a": [30, 40], "b": [50, 60]}})
-    labelled = LabelledSet(folder)
-    assert (labelled.pair("b").size1, labelled.pair("b").size2) == ((50, 60), None)
-    assert [file.name for file in labelled.files()][3:] == ["size.h5"]
+    split = LabelledSet(folder.rename(folder.with_name("val")))
+    assert split.name == "deep-val", "a split is named after what it splits"
+    assert (split.pair("b").size1, split.pair("b").size2) == ((50, 60), None)
+    assert [file.name for file in split.files()] == ["matches.h5", "labels.h5", "Fgt.h5", "size.h5"]
 
 
 STORED = {

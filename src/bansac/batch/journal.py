@@ -43,7 +43,6 @@ class Unit:
 
     key: str  # unique name, the same in every run with the same setup
     payload: tuple[Any, ...] = ()  # arguments of ``run_unit`` besides the setup: plain values that can be pickled
-    timed: bool = True  # whether the unit is run again in the serial timing pass, as repeat 0 is
 
     def __str__(self) -> str:
         """Return the name of the unit in error messages."""
@@ -53,10 +52,8 @@ class Unit:
 _TABLE = """CREATE TABLE IF NOT EXISTS units (
     fingerprint TEXT NOT NULL,
     key TEXT NOT NULL,
-    alone INTEGER NOT NULL,  -- whether it had the machine to itself, so that its seconds count
-    columns TEXT NOT NULL,   -- JSON list of names
-    cells TEXT NOT NULL,     -- JSON list of rows, each a list
-    seconds TEXT,            -- JSON list: times taken afterwards
+    columns TEXT NOT NULL,  -- JSON list of names
+    cells TEXT NOT NULL,    -- JSON list of rows, each a list
     PRIMARY KEY (fingerprint, key)
 )"""
 
@@ -103,14 +100,14 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         """Return whether a unit is finished."""
         return bool(self._select("1", "key = ?", unit.key))
 
-    def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool = True) -> None:
-        """Save a finished unit; ``alone`` is whether nothing ran beside it, so that its times are valid."""
+    def add(self, unit: Unit, rows: Sequence[Row]) -> None:
+        """Save a finished unit."""
         columns = list(dict.fromkeys(column for row in rows for column in row))
         cells = [[row.get(column) for column in columns] for row in rows]
         with self._errors(), self._database:
             self._database.execute(
-                "INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?, ?, NULL)",
-                (self._fingerprint, unit.key, alone, json.dumps(columns), json.dumps(cells)),
+                "INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?)",
+                (self._fingerprint, unit.key, json.dumps(columns), json.dumps(cells)),
             )
 
     def rows(self, unit: Unit) -> list[Row]:

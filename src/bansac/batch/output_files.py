@@ -38,9 +38,7 @@ class OutputFolder:
 
     def write_figure(self, name: str, figure: Figure) -> None:
         """Write ``figure`` as an image."""
-        from bansac.plotting import save_figure
-
-        self.write(name, lambda path: save_figure(figure, path))
+        self.write(name, lambda path: figure.savefig(path, dpi=150))
 
     def write(self, name: str, write: Callable[[Path], Any]) -> None:
         """Let ``write`` write the file."""

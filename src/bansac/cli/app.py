@@ -19,12 +19,11 @@ COMMANDS = {
     "bench": "Compare estimators on folders of image pairs or on hard synthetic pairs; or measure speed alone.",
     "cache": "Show, compile or delete the compiled kernels of this package.",
     "colmap": "Verify the matches of COLMAP's databases.",
-    "data": "Download the paper's data, or show what a folder with data holds.",
     "experiments": "Run the experiments of the paper.",
 }
 """The first sentence of the help of every command. ``bansac.cli.NAME`` has an ``app`` or a function ``NAME``."""
 
-LABORATORY = ("bench", "data", "experiments")
+LABORATORY = ("bench", "experiments")
 
 
 class Group(TyperGroup):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bansac.engine.option_fields import documentation
 from bansac.estimate.presets import PRESETS, Options, resolve_options
 from bansac.executors import Executor, short_items, threads
 from bansac.maths.arrays import Floats
@@ -27,6 +28,7 @@ OverwriteFlag = Annotated[
 ]
 
 FIELDS = {field.name: field for field in dataclasses.fields(Options)}
+_TEXTS = documentation(Options)  # type and first sentence
 
 
 def _parse_threshold(text: str) -> float | str:
@@ -94,8 +96,13 @@ def _flag(name: str, kind: Any, text: str, **values: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
+def _text_of(name: str) -> str:
+    """Return the first sentence on an option, if Python keeps docstrings."""
+    return _TEXTS[name][1] if _TEXTS else ""
+
+
 def _flag_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
-    words, choices = [field.metadata["help"].replace("``", "")], field.metadata["choices"]
+    words, choices = [_text_of(field.name).replace("``", "")], field.metadata["choices"]
     if choices:
         words.append(f"One of {', '.join(choices)}.")
     words.append(_DEFAULTS.get(field.name, f"Default: {field.default}."))
@@ -103,7 +110,7 @@ def _flag_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
     return _flag(field.name, kind, " ".join(words), **values)
 
 
-SeedOption = Annotated[int, typer.Option(help=FIELDS["seed"].metadata["help"])]
+SeedOption = Annotated[int, typer.Option(help=_text_of("seed"))]
 NoScoresFlag = Annotated[
     bool, typer.Option("--no-scores", help="Do not use the quality of the matches as prior probability or order.")
 ]

@@ -61,7 +61,6 @@ DEFAULTS: tuple[Task, ...] = (
 """Calls that together use every kernel of the default options, with and without scores, and of the commands."""
 
 OPTIONS: tuple[Task, ...] = (
-    ("essential", {"epipolar_error": "symmetric"}),
     *((name, {"preset": "paper"}) for name in _ROWS),
     ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
     ("sized_images", {"preset": "paper"}),  # without local optimisation, the plausibility of the focal lengths

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.dbn import pack_cpt
-from bansac.engine.kernels import find_function, select_kernels
-from bansac.engine.options import Options
-from bansac.engine.sampling import SamplerInput
+from bansac.engine.kernels import select_kernels
+from bansac.engine.options import REFINERS, Options
+from bansac.engine.refinement import least_squares, lm
 from bansac.engine.scoring import SCORES
-from bansac.engine.state import Sizes, start_records
-from bansac.engine.stopping import Stop
-from bansac.maths.arrays import Bytes, Floats, Ints
+from bansac.engine.state import start_records
+from bansac.engine.stopping import STOPS, Stop
+from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.problem import Problem
 
 # Placeholders for arrays that a run does not use; nothing is written to them.
@@ -23,6 +23,8 @@ NO_FLOATS, NO_INTS = np.empty(0), np.empty(0, np.int64)
 _TAU = 0.01
 _TAU_INFORMED = 0.1
 
+_REFINE = {"least_squares": least_squares.refine, "lm": lm.refine}
+
 
 @dataclass(frozen=True, eq=False)
 class Components:
@@ -30,13 +32,10 @@ class Components:
 
     kernels: Any  # struct of the functions that the loop calls
     criteria: tuple[Stop, ...]  # the stopping criteria that give a required number of samples
-    prepare: tuple[Callable[[int, int], Ints] | None, ...]  # of each criterion, for its memory
-    start: Callable[[SamplerInput], tuple[Floats, Ints]] | None  # of the sampler, for its memory
-    probabilities: Callable[[Floats, Ints], Floats | None] | None  # of the sampler
     optimization: str | None  # name of the local optimisation
     refine: Callable[[Any, Problem], None] | None  # ``refine(run, problem)`` of the refiner
     memory: Bytes  # the records before the first iteration, except the fields that depend on the data
-    sizes: Sizes  # lengths of arrays, except those that depend on N
+    beliefs: int  # joint states of a point if the order is above 1, else 0
     cpt: Floats
     counts: bool  # whether the score is the number of inliers if no weights are given
 
@@ -53,12 +52,10 @@ def check_abilities(problem: Problem, options: Options) -> None:
     if "density" in options.weights(problem) and problem.channels not in (2, 4):
         raise ValueError(f"weighting='density' is for points and matches, not for {problem.channels} channels")
     refiner = options.refiner(problem)
-    if refiner is not None:
-        supports = find_function(refiner, "supports", optional=True)
-        lacks = refiner.needs and getattr(problem, refiner.needs) is None
-        if lacks or (supports is not None and not supports(problem)):
-            missing = f", which has no {refiner.needs}" if lacks else ""
-            raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}{missing}")
+    if refiner is not None and getattr(problem, REFINERS[refiner]) is None:
+        raise ValueError(
+            f"refinement={refiner!r} is not for problem {problem.name!r}, which has no {REFINERS[refiner]}"
+        )
 
 
 def find_components(problem: Problem, options: Options, *, informed: bool) -> Components:
@@ -73,7 +70,7 @@ def find_components(problem: Problem, options: Options, *, informed: bool) -> Co
 def _make_components(problem: Problem, options: Options, informed: bool) -> Components:
     sampler, network = options.sampler_row, options.network
     stops = options.stops(informed=informed)
-    criteria = tuple(stop for stop in stops if stop.module is not None)
+    criteria = tuple(stop for stop in stops if stop.required_iterations is not None)
     refiner = options.refiner(problem)
     optimization = options.optimization(problem)
     local = optimization or ""
@@ -81,11 +78,8 @@ def _make_components(problem: Problem, options: Options, informed: bool) -> Comp
     return Components(
         kernels=select_kernels(problem, sampler, options.score_row, criteria, higher_order, tests_samples),
         criteria=criteria,
-        prepare=tuple(find_function(stop, "prepare", optional=True) for stop in criteria),
-        start=find_function(sampler, "start", optional=True),
-        probabilities=find_function(sampler, "probabilities", optional=True),
         optimization=optimization,
-        refine=None if refiner is None else find_function(refiner, "refine"),
+        refine=None if refiner is None else _REFINE[refiner],
         memory=start_records(
             confidence=options.confidence,
             max_iterations=options.max_iterations,
@@ -94,20 +88,14 @@ def _make_components(problem: Problem, options: Options, informed: bool) -> Comp
             adaptive=sampler.adaptive,
             sprt=options.verification == "sprt",
             criteria=len(criteria),
-            stop_bansac=stops != criteria,
+            stop_bansac=STOPS["bansac"] in stops,
             tau=(_TAU_INFORMED if informed else _TAU) if network.tau == "default" else network.tau,
             solver_cost=problem.solver_cost,
             optimize=bool(local),
             inner="inner" in local,
             iterative="iterative" in local,
         ),
-        sizes=Sizes(
-            sample_size=problem.sample_size,
-            max_models=problem.max_models,
-            beliefs=2**network.order if higher_order else 0,
-            repair_size=0,
-            scratch_size=problem.scratch_size,
-        ),
+        beliefs=2**network.order if higher_order else 0,
         cpt=pack_cpt(network.cpt, network.order),
         counts=options.score_row == SCORES["inliers"],
     )

@@ -16,13 +16,14 @@ odds of x^k. The odds have single precision, which halves the time of an update.
 update are rounded, and none of them is negative. So the relative error of the odds grows by at most 2e-7 per update.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
+from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.engine.option_fields import Default
 from bansac.maths.arrays import Bools, Floats, Singles
 
@@ -48,10 +49,9 @@ def pack_cpt(cpt: Sequence[Any] | Default, order: int) -> Floats:
     Table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k); by default the tables are the paper's. A table that
     is missing, has a wrong shape, or has entries that are not probabilities, raises a ValueError.
     """
-    try:
-        tables = PAPER_CPT[:order] if isinstance(cpt, str) and cpt == "default" else tuple(cpt)
-    except TypeError:
-        raise ValueError(f"cpt must be a sequence of tables, got {cpt!r}") from None
+    if not np.iterable(cpt):
+        raise ValueError(f"cpt must be a sequence of tables, got {cpt!r}")
+    tables = PAPER_CPT[:order] if isinstance(cpt, str) and cpt == "default" else tuple(cpt)
     if len(tables) != order:
         raise ValueError(f"cpt must hold one table for each of the orders 1 to {order}, got {len(tables)} tables")
     packed = np.zeros((order, 2 ** (order + 1)))
@@ -70,12 +70,8 @@ def pack_cpt(cpt: Sequence[Any] | Default, order: int) -> Floats:
 
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
-    return np.asarray(np.vectorize(plain(_gamma_1), otypes=[np.float64])(inlier_ratio))
-
-
-@inlined
-def _gamma_1(ratio: float) -> float:
-    return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
+    ratio = np.asarray(inlier_ratio, dtype=np.float64)
+    return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
 
 
 @inlined
@@ -83,14 +79,6 @@ def clip_prior(probability: float) -> float:
     """Clip a prior probability, or gamma, off 0 and 1."""
     raised = probability if probability > MIN_PRIOR else MIN_PRIOR
     return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
-
-
-@inner_kernel
-def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
-    """Return gamma for a number of inliers among n points, from the table, or by ``gamma_1`` if it is empty."""
-    if table.size > 0:
-        return float(table[inliers])
-    return clip_prior(_gamma_1(inliers / n))
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:
@@ -113,7 +101,16 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalisation 0 / 0. A user's function that
     does not return one probability for every inlier ratio is a ValueError.
     """
-    function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
+    return _tabulate_named(gamma, n) if isinstance(gamma, str) else _tabulate(gamma, n)
+
+
+@functools.lru_cache(maxsize=16)
+def _tabulate_named(name: str, n: int) -> Floats:
+    return _tabulate(_GAMMAS[name], n)
+
+
+def _tabulate(function: Callable[[Floats], Any], n: int) -> Floats:
+    """Evaluate a function as :func:`tabulate_gamma` does."""
     values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)
     if values.shape != (n + 1,):
         raise ValueError(f"gamma must return an array of the shape of its argument, {(n + 1,)}, got {values.shape}")
@@ -122,16 +119,10 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     return np.clip(values, MIN_PRIOR, 1 - MIN_PRIOR)
 
 
-@kernel
-def write_initial_odds(prior: Floats, odds: Singles) -> tuple[float, bool]:
-    """Write the odds of the clipped prior probabilities; return the largest odds, and whether the priors differ."""
-    largest, differ = 0.0, False
-    for n in range(prior.size):
-        clipped = min(max(prior[n], MIN_PRIOR), 1.0 - MIN_PRIOR)
-        odds[n] = clipped / (1.0 - clipped)
-        largest = max(largest, odds[n])
-        differ |= prior[n] != prior[0]
-    return largest, differ
+def initial_odds(prior: Floats) -> tuple[Singles, bool]:
+    """Return the odds of the clipped prior probabilities, and whether the priors differ."""
+    clipped = prior.clip(MIN_PRIOR, 1.0 - MIN_PRIOR)
+    return (clipped / (1.0 - clipped)).astype(np.float32), bool(np.ptp(prior) > 0.0)
 
 
 def probabilities_from_odds(odds: Singles) -> Floats:
@@ -161,25 +152,18 @@ def update_first_order(
     ``belief``, ``updates`` and ``work`` are not used; the signature is that of ``update_higher_order``.
     """
     table = cpt[0]
-    out_likelihood, out_from_outlier = 1 - gamma, gamma  # a and b of a vote as outlier
-    in_likelihood, in_from_outlier = gamma, 1 - gamma
     if table[2] == 1.0 and table[3] == 1.0:
-        out_slope = np.float32(out_likelihood / ((1 - table[0]) * out_from_outlier))
+        out_slope = np.float32((1 - gamma) / ((1 - table[0]) * gamma))
         out_start = np.float32(table[0] / (1 - table[0]))
-        in_slope = np.float32(in_likelihood / ((1 - table[1]) * in_from_outlier))
+        in_slope = np.float32(gamma / ((1 - table[1]) * (1 - gamma)))
         in_start = np.float32(table[1] / (1 - table[1]))
         _apply_lines(odds, is_inlier, in_slope, in_start, out_slope, out_start)
         return
-    out_p, out_q = table[2] * out_likelihood, table[0] * out_from_outlier
-    out_not_p, out_not_q = (1 - table[2]) * out_likelihood, (1 - table[0]) * out_from_outlier
-    in_p, in_q = table[3] * in_likelihood, table[1] * in_from_outlier
-    in_not_p, in_not_q = (1 - table[3]) * in_likelihood, (1 - table[1]) * in_from_outlier
     for n in range(odds.size):
-        r = np.float64(odds[n])
-        vote = is_inlier[n]
-        above = (in_p if vote else out_p) * r + (in_q if vote else out_q)
-        below = (in_not_p if vote else out_not_p) * r + (in_not_q if vote else out_not_q)
-        odds[n] = _clamp_odds(above / below)
+        vote, r = is_inlier[n], np.float64(odds[n])
+        a, b = (gamma, 1 - gamma) if vote else (1 - gamma, gamma)
+        p, q = (table[3], table[1]) if vote else (table[2], table[0])
+        odds[n] = _clamp_odds((p * a * r + q * b) / ((1 - p) * a * r + (1 - q) * b))
 
 
 @inner_kernel

@@ -6,14 +6,15 @@ its data by it. It also converts the prior inlier probabilities P^0 of P-BANSAC 
 """
 
 import copy
+import functools
 from collections.abc import Callable
+from dataclasses import InitVar, dataclass
 from typing import Self
 
 import numpy as np
 
 from bansac.engine.components import NO_FLOATS, NO_INTS, Components, find_components
-from bansac.engine.dbn import tabulate_gamma, write_initial_odds
-from bansac.engine.kernels import find_function
+from bansac.engine.dbn import initial_odds, tabulate_gamma
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS, Sampler
@@ -25,59 +26,30 @@ from bansac.problems.problem import Problem
 from bansac.problems.trial import interpret
 
 
+@dataclass(eq=False)
 class Frame:
-    """The input of a run, in the frame of the run.
+    """The input of a run, in the frame of the run: at least one minimal sample of data; larger qualities are better."""
 
-    Parameters
-    ----------
-    problem : Problem
-    caller_data : (channels, N) ndarray of float
-        The data in the caller's order, at least one minimal sample.
-    options : Options
-        With a number of iterations and a seed.
-    threshold : float
-        The first threshold, in the unit of the data.
-    radius : float, optional
-        The radius of a neighbourhood, in the unit of the data.
-    prior : (N,) ndarray of float, optional
-        Prior inlier probabilities.
-    quality : (N,) ndarray of float, optional
-        It orders the data, larger is better.
-    weights : (N,) ndarray of float, optional
-        Weights of the data in the score, at most 1 (``bansac.evidence.weights``).
-    plausibility : Plausibility, optional
-        A factor of the score of optimised models and of hypotheses.
-    is_estimated : bool
-        Whether the threshold is estimated, starting from the first one.
-    noise : float
-        The limit of :class:`bansac.evidence.significance.MeasuredModel`.
-    find_supported : callable, optional
-        It returns the mask of the data of most restarts, or None.
-    """
+    problem: Problem
+    caller_data: Floats  # channels x N, in the caller's order
+    options: Options  # with a number of iterations and a seed
+    threshold: float  # the first one, in the unit of the data
+    radius: float | None = None  # of a neighbourhood, in the unit of the data
+    prior: Floats | None = None  # inlier probabilities
+    quality: InitVar[Floats | None] = None  # orders the data
+    weights: Floats | None = None  # of the data in the score, at most 1 (``bansac.evidence.weights``)
+    plausibility: Plausibility | None = None  # a factor of the score of optimised models and of hypotheses
+    is_estimated: bool = False  # whether the threshold is estimated, starting from the first one
+    noise: float = np.inf  # the limit of :class:`bansac.evidence.significance.MeasuredModel`
+    find_supported: Callable[[], Bools | None] = lambda: None  # the mask of the data of most restarts
 
-    def __init__(
-        self,
-        problem: Problem,
-        caller_data: Floats,
-        options: Options,
-        threshold: float,
-        *,
-        radius: float | None = None,
-        prior: Floats | None = None,
-        quality: Floats | None = None,
-        weights: Floats | None = None,
-        plausibility: Plausibility | None = None,
-        is_estimated: bool = False,
-        noise: float = np.inf,
-        find_supported: Callable[[], Bools | None] | None = None,
-    ) -> None:
+    def __post_init__(self, quality: Floats | None) -> None:
+        """Shuffle and normalise the data."""
+        problem, options, n = self.problem, self.options, self.caller_data.shape[1]
         assert options.seed is not None
-        n = caller_data.shape[1]
-        self.problem, self.caller_data, self.options, self.threshold = problem, caller_data, options, threshold
-        self.plausibility, self.is_estimated, self.noise = plausibility, is_estimated, noise
         self.rng, self.order = seed_rng(options.seed), np.empty(n, np.int64)
         shuffle(self.rng, self.order)
-        self.data = np.take(caller_data, self.order, axis=1)
+        self.data = np.take(self.caller_data, self.order, axis=1)
         self.transform = np.zeros(1 + 2 * problem.channels)
         self.transform[0] = 1.0
         if problem.normalise is not None:
@@ -86,13 +58,12 @@ class Frame:
         # What samplers read; see ``bansac.engine.sampling``.
         self.sample_size, self.activation = problem.sample_size, options.network.activation
         self.weight_floor = options.network.weight_floor
-        self.radius = None if radius is None else radius * self.scale
+        self.radius = None if self.radius is None else self.radius * self.scale
         self.ranking = NO_INTS
         if quality is not None and options.needs_order(informed=True):
             self.ranking = np.argsort(-quality[self.order], kind="stable")
-        self.prior = None if prior is None else prior[self.order]
-        self.weights = None if weights is None else weights[self.order]
-        self._find_supported = find_supported
+        self.prior = None if self.prior is None else self.prior[self.order]
+        self.weights = None if self.weights is None else self.weights[self.order]
 
     def restrict(self, members: Bools | None, *, with_prior: bool = True) -> Self:
         """Return the frame of the data of a mask, None for all, with the prior or with equal odds."""
@@ -110,23 +81,24 @@ class Frame:
     def start(self) -> tuple[State, Components]:
         """Return the state before the first iteration, and the components; its threshold is not yet set."""
         problem, options, n = self.problem, self.options, self.data.shape[1]
-        odds, largest_odds, informed = np.empty(n, np.float32), 1.0, False
-        if self.prior is None:
-            odds.fill(1.0)
-        else:
-            largest_odds, informed = write_initial_odds(self.prior, odds)
+        sampler = options.sampler_row
+        odds, informed = (np.ones(n, np.float32), False) if self.prior is None else initial_odds(self.prior)
         components = find_components(problem, options, informed=informed)
         memory = components.memory.copy()
         settings, progress = open_records(memory)
         settings["counts"] = self.weights is None and components.counts
-        progress["largest_odds"], progress["subset_limit"] = largest_odds, n
-        numbers, indices = (NO_FLOATS, NO_INTS) if components.start is None else components.start(self)
+        progress["largest_odds"], progress["subset_limit"] = odds.max(), n
+        numbers, indices = (NO_FLOATS, NO_INTS) if sampler.start is None else sampler.start(self)
         points = self.data.astype(problem.precision, copy=False)  # coordinates beyond float32 are infinite: outliers
-        tabulated, sizes = options.sampler_row.adaptive and options.network.gamma != "gamma_1", components.sizes
+
         state = State(
             settings=settings,
             progress=progress,
-            sizes=sizes if problem.is_degenerate is None else sizes._replace(repair_size=repair_scratch(n)),
+            sample_size=problem.sample_size,
+            max_models=problem.max_models,
+            beliefs=components.beliefs,
+            repair_size=0 if problem.is_degenerate is None else repair_scratch(n),
+            scratch_size=problem.scratch_size,
             kernels=components.kernels,
             memory=memory,
             data=self.data,
@@ -134,7 +106,7 @@ class Frame:
             rng=self.rng,
             best_model=np.zeros(problem.model_size),
             odds=odds,
-            gamma=tabulate_gamma(options.network.gamma, n) if tabulated else NO_FLOATS,
+            gamma=tabulate_gamma(options.network.gamma, n) if sampler.adaptive else NO_FLOATS,
             cpt=components.cpt,
             ranking=self.ranking,
             sampler_numbers=numbers,
@@ -143,8 +115,8 @@ class Frame:
             score_weights=NO_FLOATS.astype(points.dtype) if self.weights is None else self.weights.astype(points.dtype),
             target=np.empty(n, np.bool_),
         )
-        if options.sampler_row not in SAMPLERS.values():
-            _try_draw(options.sampler_row, state)
+        if sampler not in SAMPLERS.values():
+            _try_draw(sampler, state)
         return state, components
 
     def set_threshold(self, state: State, threshold: float) -> None:
@@ -180,19 +152,20 @@ class Frame:
         """Return the inlier probabilities before the first iteration, in the order of the frame."""
         return np.full(self.order.size, 0.5) if self.prior is None else np.array(self.prior, float)
 
+    @functools.cached_property
     def supported(self) -> Bools | None:
-        """Return the mask of the data that neighbours support; None if nothing is known of their support."""
-        mask = None if self._find_supported is None else self._find_supported()
+        """The mask of the data that neighbours support; None if nothing is known of their support."""
+        mask = self.find_supported()
         return None if mask is None else mask[self.order]
 
 
 def _try_draw(sampler: Sampler, state: State) -> None:
     """Draw once in plain Python: compiled code would not notice a wrong sample, and might crash the interpreter."""
-    n, sample, draw = state.data.shape[1], np.full(state.sizes.sample_size, -1), find_function(sampler, "draw")
+    n, sample = state.data.shape[1], np.full(state.sample_size, -1)
     progress = np.array(state.progress).reshape(1).view(np.recarray)[0]
     memory = state.sampler_numbers.copy(), state.sampler_indices.copy()
     with np.errstate(all="ignore"):
-        interpret(draw, {})(state.rng.copy(), state.data, state.odds, state.ranking, progress, *memory, sample)
+        interpret(sampler.draw, {})(state.rng.copy(), state.data, state.odds, state.ranking, progress, *memory, sample)
     if np.unique(sample).size < sample.size or sample.min() < 0 or sample.max() >= n:
         raise ValueError(
             f"{sampler.name!r}: draw must write {sample.size} distinct indices of {n} points, got {sample}"
@@ -201,10 +174,8 @@ def _try_draw(sampler: Sampler, state: State) -> None:
 
 def _stop_indices(components: Components, n: int, sample_size: int) -> Ints:
     """Return the memory of the stopping criteria, one row each."""
-    if not any(components.prepare):
-        return np.empty((len(components.prepare), 0), np.int64)
-    rows = [NO_INTS if prepare is None else prepare(n, sample_size) for prepare in components.prepare]
-    indices = np.zeros((len(rows), max(row.size for row in rows)), np.int64)
+    rows = [NO_INTS if stop.prepare is None else stop.prepare(n, sample_size) for stop in components.criteria]
+    indices = np.zeros((len(rows), max((row.size for row in rows), default=0)), np.int64)
     for k, row in enumerate(rows):
         indices[k, : row.size] = row
     return indices

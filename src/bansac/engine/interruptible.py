@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from bansac.engine import local_optimization
-from bansac.engine.cheirality_score import score_in_full
-from bansac.engine.components import Components
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.frame import Frame
 from bansac.engine.loop import run_iterations
@@ -23,10 +21,10 @@ from bansac.engine.model_selection import (
     plausibility_of,
     score_repaired,
 )
-from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
-from bansac.engine.state import NOTHING, RUNNING, State, pack_run
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
+from bansac.engine.state import NOTHING, RUNNING, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
-from bansac.engine.verification import mark_inliers
+from bansac.engine.verification import score_in_full
 from bansac.maths.arrays import Bools, Floats
 
 # The first slice measures the speed of the loop.
@@ -46,8 +44,6 @@ class InterruptibleLoop:
 
     def __init__(self, frame: Frame, is_time_over: Callable[[], bool], recorder: Recorder | None) -> None:
         self.frame, self._is_time_over, self._recorder = frame, is_time_over, recorder
-        self.state: State
-        self.components: Components
         self.state, self.components = frame.start()
         self.packed, self.threshold, self.target_score = pack_run(self.state), np.nan, np.inf
         self.selection: tuple[Any, ModelSelection | None] = None, None
@@ -58,15 +54,10 @@ class InterruptibleLoop:
         self._optimize: Callable[[], None] | None = None
         if self.components.optimization is not None:
             by_lm, problem = self.components.optimization == "lm", frame.problem
-            manifold, work = (select_manifold(problem), find_work(problem)) if by_lm else (None, None)
+            manifold, work = (select_manifold(problem), make_work(problem)) if by_lm else (None, None)
             arguments = self.packed, manifold, work, *self.selection
             self._iterate = functools.partial(local_optimization.iterate, *arguments)
             self._optimize = functools.partial(local_optimization.optimize, *arguments)
-
-    @property
-    def optimizes(self) -> bool:
-        """Whether the run optimises locally."""
-        return self._optimize is not None
 
     def set_threshold(self, threshold: float) -> None:
         """Set the threshold, and discard the best optimised model, whose score was that of another one."""
@@ -116,12 +107,12 @@ class InterruptibleLoop:
         """Return the mask of the best model so far."""
         is_inlier = np.zeros(self.state.odds.size, np.bool_)
         if self.state.progress["best_inliers"] > 0:
-            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.settings["squared_threshold"])
+            score_in_full(self.packed, self.state.best_model, is_inlier)
         return is_inlier
 
     def _repair(self) -> None:
         """Repair the iteration's best model, whose sample is degenerate, if the problem has a ``repair`` function."""
-        state, repair = self.state, self.frame.problem.repair
+        state, repair = self.state, self.frame.problem.compiled("repair_degenerate")
         if repair is None:
             return
         sample, model, work = find_degenerate(self.packed)
@@ -157,9 +148,10 @@ class InterruptibleLoop:
 
     def beliefs(self) -> Floats:
         """Return the inlier probabilities of the sampler, or those of the network if the sampler has none."""
-        state, components = self.state, self.components
-        if components.probabilities is not None:
-            found = components.probabilities(state.sampler_numbers, state.sampler_indices)
+        state = self.state
+        probabilities = self.frame.options.sampler_row.probabilities
+        if probabilities is not None:
+            found = probabilities(state.sampler_numbers, state.sampler_indices)
             if found is not None:
                 return np.asarray(found)
         return probabilities_from_odds(state.odds)

@@ -6,13 +6,11 @@ nanoseconds, once per iteration or once per block of residuals.
 """
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 from numba import boolean, errors, float32, float64, int64, types, uint64, void
 
-from bansac.compiled.clock import loading
 from bansac.compiled.jit import compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.engine.dbn import update_first_order, update_higher_order
@@ -45,20 +43,21 @@ def select_kernels(
 ) -> Any:
     """Return the struct of the functions of a run, compiled if necessary.
 
-    ``criteria`` are the stopping criteria with a module. ``higher_order`` says whether the order of the Markov
+    ``criteria`` are the stopping criteria with a function. ``higher_order`` says whether the order of the Markov
     assumption is above 1, ``degeneracy`` whether degenerate samples are detected, if the problem supports it.
     """
 
     def select() -> Any:
-        stops = [_compile(row, "required_iterations", REQUIRED_ITERATIONS) for row in criteria or (STOPS["ransac"],)]
+        rows = criteria or (STOPS["ransac"],)
+        stops = [_compile(row, "required_iterations", REQUIRED_ITERATIONS) for row in rows]
         stops += [stops[0]] * (MAX_CRITERIA - len(stops))  # not called
         precision = problem.precision
         functions = (
             *problem.compile_in_loop(degeneracy=degeneracy).values(),
             _compile(sampler, "draw", DRAW),
-            _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
+            _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE),
             _compile_block_score(score, precision),
-            _compile_function("", update_higher_order if higher_order else update_first_order, UPDATE),
+            _compiled(update_higher_order if higher_order else update_first_order, UPDATE, False),
             tuple(stops),
         )
         roles = DRAW, LEARN_FROM_FAILURE, BLOCK_SCORE[precision], UPDATE
@@ -68,37 +67,23 @@ def select_kernels(
     return _KERNELS.find(problem, (sampler, score, criteria, higher_order, degeneracy), select)
 
 
-@functools.lru_cache(maxsize=256)
-def find_function(row: Any, name: str, *, optional: bool = False) -> Any:
-    """Return a function of the module of a registry's row; None if the module lacks an optional one."""
-    with loading():
-        module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module
-    function = getattr(module, name, None)
-    if function is None and not optional:
-        raise TypeError(f"{row.name!r} needs a function {name!r} in {module!r}")
-    return function
-
-
 def _compile_block_score(score: Score, precision: str) -> Any:
     """Compile the ``block_score`` of a score; a user's function is checked on a few residuals."""
-    function = find_function(score, "block_score")
-    block_score = _compile_function(f"{score.name!r}: block_score", function, BLOCK_SCORE[precision], fast=True)
+    block_score = _compile(score, "block_score", BLOCK_SCORE[precision], fast=True)
     if score not in SCORES.values():
-        check_block_score(score.name, function, precision)
+        check_block_score(score.name, score.block_score, precision)
     return block_score
 
 
-def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any] | None = None) -> Any:
-    function: Any = find_function(row, name, optional=default is not None) or default
-    return _compile_function(f"{row.name!r}: {name}", function, function_type)
-
-
-def _compile_function(label: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
-    """Compile a function for the struct; ``fast`` allows reordering of sums, ``label`` names it in an error."""
+def _compile(row: Any, name: str, function_type: Any, *, fast: bool = False) -> Any:
+    """Compile a function of a registry's row for the struct; ``fast`` allows reordering of sums."""
+    function = getattr(row, name) or learn_nothing
     try:
+        if not callable(function):
+            raise TypeError(f"{function!r} is not a function")
         return _compiled(function, function_type, fast)
     except (errors.NumbaError, errors.UnsupportedBytecodeError, TypeError) as error:  # TypeError: of the parameters
-        raise TypeError(f"{label} does not compile for {function_type.signature}:\n{error}") from error
+        raise TypeError(f"{row.name!r}: {name} does not compile for {function_type.signature}:\n{error}") from error
 
 
 @functools.cache

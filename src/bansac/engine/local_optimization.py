@@ -115,9 +115,7 @@ def optimize_locally(run: Run) -> None:
         if settings.iterative and not _shrink_threshold(run, work, other):
             continue
         progress.models_tested += 1
-        score, inliers = evaluate(
-            run, work.model, other, settings.squared_threshold, progress.best_score, np.inf, run.candidate.first_block
-        )
+        score, inliers = evaluate(run, work.model, other, progress.best_score, np.inf, run.candidate.first_block)
         if inliers >= 0 and score > progress.best_score:
             progress.best_score = score
             progress.best_inliers = inliers

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel
-from bansac.engine.dbn import find_gamma, start_belief, summarize
+from bansac.compiled.jit import inlined, inner_kernel, lean_kernel
+from bansac.engine.dbn import start_belief, summarize
 from bansac.engine.state import (
     BLOCK,
     CLASSIFICATIONS_FOR_UPDATE,
@@ -40,8 +40,8 @@ from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
 
 
-@kernel
-def run_iterations(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
+@inner_kernel
+def advance(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
     """Run the loop until iteration ``end``, until a criterion stops it, or until a repair or optimisation is due.
 
     A new best model is repaired or optimised between two calls (``progress.due``). So the code of these steps is
@@ -50,12 +50,6 @@ def run_iterations(run: Run, trace: Floats, first: int, end: int) -> tuple[int, 
     ``first`` and ``end`` are the numbers of iterations before and after this slice. ``trace`` has a row for each of its
     iterations, or none. Returns the fields ``stop``, ``iterations`` and ``due`` of ``run.progress``.
     """
-    return advance(run, trace, first, end)
-
-
-@inner_kernel
-def advance(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
-    """Run the loop as ``run_iterations`` does; this function is called by kernels."""
     kernels, progress, settings, candidate = run.kernels, run.progress, run.settings, run.candidate
     while progress.due != NOTHING or (progress.stop == RUNNING and progress.iterations < end):
         if progress.due == NOTHING:
@@ -93,6 +87,9 @@ def advance(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, in
     return progress.stop, progress.iterations, progress.due
 
 
+run_iterations = lean_kernel(advance)
+
+
 @inner_kernel
 def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
     """Score all models of a sample, and write the best one that was scored to the end to ``candidate``.
@@ -120,9 +117,7 @@ def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
                 log_decision = sprt.log_decision
                 candidate.first_block = next_index(run.rng, (n + BLOCK - 1) // BLOCK)
         slot = 1 - candidate.slot
-        score, inliers = evaluate(
-            run, model, run.is_inlier[slot], settings.squared_threshold, to_beat, log_decision, candidate.first_block
-        )
+        score, inliers = evaluate(run, model, run.is_inlier[slot], to_beat, log_decision, candidate.first_block)
         if inliers == Unscored.REJECTED:
             learn_from_rejection(sprt, progress, run.history, settings.solver_cost)
         elif in_full:
@@ -175,7 +170,7 @@ def _learn(run: Run) -> None:
     """Update the probabilities with the classification of the iteration's best model."""
     progress, candidate = run.progress, run.candidate
     is_inlier = run.is_inlier[candidate.slot]
-    candidate.gamma = find_gamma(run.gamma, candidate.inliers, is_inlier.size)
+    candidate.gamma = run.gamma[candidate.inliers]
     if progress.updates == 0 and run.belief.shape[0] > 0:
         start_belief(run.belief, run.odds)
     run.kernels.update(run.odds, run.belief, is_inlier, candidate.gamma, run.cpt, progress.updates, run.belief_work)
@@ -185,10 +180,7 @@ def _learn(run: Run) -> None:
 
 @inner_kernel
 def update_stop(run: Run, is_inlier: Bools) -> None:
-    """Update the sequential test and the required number of iterations for the best model and its inliers.
-
-    A duplicate of the best hypothesis ends the restart.
-    """
+    """Update the sequential test and the required iterations for the best model; a duplicate ends the restart."""
     progress, settings, sprt = run.progress, run.settings, run.sprt
     n = is_inlier.size
     if sprt.tests > 0 and progress.best_inliers > sprt.epsilon * n:

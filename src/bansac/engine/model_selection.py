@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, types
 
-from bansac.compiled.jit import compile_kernel, inlined, inner_kernel, kernel
+from bansac.compiled.jit import compile_kernel, inner_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
@@ -117,17 +117,11 @@ def find_degenerate(run: Run) -> tuple[Ints, Floats, Floats]:
 def score_repaired(run: Run) -> None:
     """Replace the iteration's best model by the repaired one in ``run.other_model`` if its score is higher."""
     candidate = run.candidate
-    score, inliers = _evaluate_repaired(run, candidate.score)
+    run.progress.models_tested += 1
+    is_inlier = run.is_inlier[1 - candidate.slot]
+    score, inliers = evaluate(run, run.other_model, is_inlier, candidate.score, np.inf, candidate.first_block)
     if inliers >= 0 and score > candidate.score:
         candidate.score = score
         candidate.inliers = inliers
         candidate.slot = 1 - candidate.slot
         copy(run.other_model, run.models[candidate.row])
-
-
-@inlined
-def _evaluate_repaired(run: Run, to_beat: float) -> tuple[float, np.int64]:
-    """Score the repaired model, and mark its inliers in the row of ``is_inlier`` that the candidate does not use."""
-    run.progress.models_tested += 1
-    is_inlier, limit = run.is_inlier[1 - run.candidate.slot], run.settings.squared_threshold
-    return evaluate(run, run.other_model, is_inlier, limit, to_beat, np.inf, run.candidate.first_block)

@@ -1,47 +1,41 @@
-"""Declaration of an option: default, check, names, group and text of a field of ``Options``.
+"""Declaration of an option: heading, default, check and names of a field of ``Options``.
 
-The checks, the docstring of ``Options``, the table in the documentation and the command-line flags are made from it.
+The checks, and with the docstring of ``Options`` the table in the documentation and the command-line flags, are made
+from it.
 """
 
 import dataclasses
 import inspect
 import math
+import re
 from collections.abc import Callable, Collection
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 
 Default = Literal["default"]
 """Type of the value that leaves a choice to the preset, the problem or the data."""
 
-_Kind = TypeVar("_Kind", bound="Checked")
-
 Check = Callable[[str, Any], Any]
 """A function of the name and the value of an option. It returns the value to store, or raises a ValueError."""
 
 
-def group(heading: str) -> Callable[..., Any]:
-    """Return the declaration of the options below a heading of the documentation."""
-
-    def option(
-        default: Any,
-        check: Check | None = None,
-        *,
-        choices: Collection[str] = (),  # allowed names, the check if there is no other
-        instances: Any = (),  # types whose instances are also allowed
-        optional: bool = False,  # whether None is allowed, as it is if it is the default
-        help: str,  # the meaning of the option, in one sentence
-        details: str = "",  # further text for the reference
-        flag: bool = False,  # whether ``bansac estimate`` and ``bansac match`` have a flag for the option
-    ) -> Any:
-        """Return a field of a :class:`Checked`; the default ``"default"`` is not checked."""
-        optional = optional or default is None
-        if choices and check is None:
-            check = _one_of(choices, instances, optional)
-        metadata = {"check": check, "choices": choices, "optional": optional, "group": heading, "help": help}
-        return dataclasses.field(default=default, metadata=metadata | {"details": details, "flag": flag})
-
-    return option
+def option(
+    heading: str,  # in the documentation
+    default: Any,
+    check: Check | None = None,
+    *,
+    choices: Collection[str] = (),  # allowed names, the check if there is no other
+    instances: Any = (),  # types whose instances are also allowed
+    optional: bool = False,  # whether None is allowed, as it is if it is the default
+    flag: bool = False,  # whether ``bansac estimate`` and ``bansac match`` have a flag for the option
+) -> Any:
+    """Return a field of a :class:`Checked`; the default ``"default"`` is not checked."""
+    optional = optional or default is None
+    if choices and check is None:
+        check = _one_of(choices, instances, optional)
+    metadata = {"check": check, "choices": choices, "optional": optional, "heading": heading, "flag": flag}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def number(wanted: str, holds: Callable[[float], bool]) -> Check:
@@ -85,7 +79,7 @@ PROBABILITY = number("in (0, 1)", lambda v: 0 < v < 1)
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """A dataclass whose fields are declared by :func:`group`."""
+    """A dataclass whose fields are declared by :func:`option`, and whose docstring describes them."""
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -134,23 +128,7 @@ def _one_of(names: Collection[str], instances: Any, optional: bool) -> Check:
     return check
 
 
-def type_in_words(field: dataclasses.Field[Any]) -> str:
-    """Return the type of an option as text; the allowed names replace ``str`` or an alias of literals."""
-    hint = str(field.type)
-    choices = tuple(field.metadata["choices"])
-    if choices:
-        named = isinstance(field.default, str) and field.default not in choices
-        names = ", ".join(f'"{name}"' for name in ((field.default, *choices) if named else choices))
-        hint = f"{{{names}}}{hint.removeprefix(hint.partition(' | ')[0])}"
-    return hint.replace(" | ", " or ").replace("Default", '"default"')
-
-
-def documented(kind: type[_Kind]) -> type[_Kind]:
-    """Write the "Parameters" section of the docstring of a dataclass, before its examples."""
-    entries = []
-    for field in dataclasses.fields(kind):
-        text = f"{field.metadata['help']} {field.metadata['details']}"
-        entries.append(f"{field.name} : {type_in_words(field)}\n    {' '.join(text.split())}\n")
-    start, _, examples = inspect.cleandoc(kind.__doc__ or "").partition("Examples\n")
-    kind.__doc__ = f"{start}Parameters\n----------\n{''.join(entries)}\nExamples\n{examples}"
-    return kind
+def documentation(kind: type[Checked]) -> dict[str, tuple[str, str]]:
+    """Return the type and the first sentence of each option in a docstring; none without docstrings (``-OO``)."""
+    entries = re.findall(r"^(\w+) : (.+)\n((?:    .+\n)+)", inspect.cleandoc(kind.__doc__ or ""), re.MULTILINE)
+    return {name: (words, re.split(r"(?<=\.)\s", " ".join(text.split()))[0]) for name, words, text in entries}

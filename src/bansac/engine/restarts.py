@@ -16,15 +16,13 @@ of iterations. A restart from the prior does not depend on the restarts before i
 """
 
 import enum
-import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from bansac.engine.options import Options
+from bansac.engine.frame import Frame
 from bansac.evidence.noise_scale import WIDE
 from bansac.evidence.random_models import NEAR
 from bansac.evidence.rivals import FINER, RIVAL
@@ -51,31 +49,22 @@ _CONFIDENCE, _LONGEST, _LONGEST_FINER, PART = 0.95, 600, 1500, 0.75
 
 @dataclass(eq=False)
 class Hypothesis:
-    """A refined model, in the frame of the run; its threshold is in the unit of the data.
+    """A refined model."""
 
-    ``distances`` are those of the data from it. ``weighted_score`` is the score over the matches in front
-    of the cameras times the plausibility. ``is_significant`` says whether chance does not explain its support.
-    ``restarts`` is the number of restarts that led to it, without the caller's initial model (``is_initial``).
-    ``is_window`` says whether its inliers are outliers of a search window (``bansac.evidence.search_window``).
-    ``searched`` is 1 after the search of other data, and grows by 1 with each search for less noise. ``significance``
-    is that over all thresholds, NaN until it is compared. ``beliefs`` are those of the sampler at the end of its
-    restart.
-    """
-
-    model: Floats
-    threshold: float
+    model: Floats  # in the frame of the run
+    threshold: float  # in the unit of the data
     score: float
-    weighted_score: float
+    weighted_score: float  # score over the matches in front of the cameras, times the plausibility
     is_inlier: Bools
-    distances: Floats
+    distances: Floats  # of the data from the model
     inliers: int
-    is_significant: bool
-    restarts: int = 1
+    is_significant: bool  # chance does not explain its support
+    restarts: int = 1  # that led to it, without the caller's initial model
     is_initial: bool = False
-    is_window: bool = False
-    searched: int = 0
-    significance: float = math.nan
-    beliefs: Floats | None = None
+    is_window: bool = False  # its inliers are outliers of a search window (``bansac.evidence.search_window``)
+    searched: int = 0  # 1 after the search of other data, and 1 more after each search for less noise
+    significance: float = math.nan  # over all thresholds; NaN until it is compared
+    beliefs: Floats | None = None  # of the sampler at the end of its restart
 
     @property
     def is_near(self) -> Bools:
@@ -92,47 +81,26 @@ class Purpose(enum.Enum):
 
 
 class RestartPlan(NamedTuple):
-    """What a restart searches.
+    """What a restart searches."""
 
-    ``members`` marks its data, None for all. ``threshold`` is in the unit of the data. It has at most ``iterations``.
-    It starts from the prior if ``with_prior``, else from equal odds, and updates the network if ``learns``. A model is
-    of use from ``least`` inliers among all data on.
-    """
-
-    members: Bools | None
-    threshold: float
-    iterations: int
-    with_prior: bool
-    learns: bool
+    members: Bools | None  # mask of its data, None for all
+    threshold: float  # in the unit of the data
+    iterations: int  # at most
+    with_prior: bool  # starts from the prior, else from equal odds
+    learns: bool  # updates the network
     purpose: Purpose = Purpose.BEST
-    least: int = 0
+    least: int = 0  # inliers among all data from which on a model is of use
 
 
 @dataclass(eq=False)
 class History:
-    """The restarts so far: the hypotheses, best first, and the sums over the restarts.
+    """The restarts of a frame so far: the hypotheses, best first, and the sums over the restarts."""
 
-    ``first`` is the first threshold, ``n`` the number of data. The options have a number of iterations.
-    ``find_supported`` marks the matches that neighbours support, or returns None.
-    """
-
-    options: Options
-    n: int
-    sample_size: int
-    first: float
-    is_estimated: bool = False
-    majority_agrees: bool = True
-    max_models: int = 1
-    find_supported: Callable[[], Bools | None] = lambda: None
+    frame: Frame
     ranked: list[Hypothesis] = field(default_factory=list)
     count: int = 0
     iterations: int = 0
     models_tested: int = 0
-
-    @functools.cached_property
-    def supported(self) -> Bools | None:
-        """The mask of the matches that neighbours support; None if nothing is known of them."""
-        return self.find_supported()
 
     @property
     def best(self) -> Hypothesis | None:
@@ -146,17 +114,17 @@ class History:
 
     def is_same_optimum(self, first: float, second: float) -> bool:
         """Return whether two scores may be those of the same optimum, for models with nearly the same inliers."""
-        return self.majority_agrees or math.isclose(first, second, rel_tol=_SAME_SCORE)
+        return self.frame.problem.majority_agrees or math.isclose(first, second, rel_tol=_SAME_SCORE)
 
     def is_confirmed(self) -> bool:
         """Return whether enough restarts have led to the best hypothesis, and it is significant."""
-        best, rules = self.best, self.options.restart_rules
+        best, rules = self.best, self.frame.options.restart_rules
         needed = int(rules.agreement)
         if best is None or not best.is_significant or best.restarts == 0:
             return False
         if rules.limit == 1:
             return best.is_initial
-        majority = self.majority_agrees and best.inliers > _MAJORITY * self.n
+        majority = self.frame.problem.majority_agrees and best.inliers > _MAJORITY * self.frame.order.size
         return best.restarts + best.is_initial >= (needed // 2 if majority else needed)
 
     def is_over(self) -> bool:
@@ -166,11 +134,10 @@ class History:
         again and again although chance explains them, at each threshold that was tried, more would do the same. But
         outliers of a search window may hide another model.
         """
-        options = self.options
+        options, rules = self.frame.options, self.frame.options.restart_rules
         if self.iterations >= self.budget:
             return True
-        rules = options.restart_rules
-        has_tried_all = self.count > self.is_estimated  # thresholds: the second restart has the wide one
+        has_tried_all = self.count > self.frame.is_estimated  # thresholds: the second restart has the wide one
         is_hopeless = bool(self.ranked) and not self.is_significant and has_tried_all
         is_hopeless = is_hopeless and all(h.restarts >= int(rules.agreement) and not h.is_window for h in self.ranked)
         enough = self.iterations >= options.min_iterations
@@ -179,12 +146,12 @@ class History:
     @property
     def budget(self) -> int:
         """The largest number of iterations of all restarts."""
-        assert self.options.max_iterations is not None
-        return int(self.options.max_iterations)
+        assert self.frame.options.max_iterations is not None
+        return int(self.frame.options.max_iterations)
 
     def next_length(self) -> int:
         """Return the largest number of iterations of the next restart: 1, 1, 2, 2, 4, 4, ... times the first one."""
-        rules = self.options.restart_rules
+        rules = self.frame.options.restart_rules
         if rules.iterations != "default":
             return min(self.budget - self.iterations, rules.iterations)
         restarts = min(int(rules.limit), _MOST_GROWING)
@@ -202,7 +169,7 @@ def next_restart(history: History) -> RestartPlan | None:
 
 def _plan_alternative(history: History) -> RestartPlan | None:
     """Return the plan to search for an alternative of the best hypothesis; None if nothing is left to search."""
-    best, options, plan = history.best, history.options, None
+    best, options, plan = history.best, history.frame.options, None
     if best is None or not best.is_significant or options.restart_rules.limit == 1 or not options.sampler_row.adaptive:
         return None
     if best.searched == 0:
@@ -218,84 +185,74 @@ def _plan_restart(history: History) -> RestartPlan:
     because outliers that agree may hold the network. Instead of the wide threshold, those after a search window leave
     out its inliers.
     """
-    count, best, is_significant = history.count, history.best, history.is_significant
+    count, best, is_significant, frame = history.count, history.best, history.is_significant, history.frame
     is_complete = count % (_ROUND if count <= _ROUND or is_significant else 2) == 0
-    members = None if is_complete else history.supported
-    with_prior = count == 0 or not is_complete or history.supported is None
-    threshold, windows = history.first, [h for h in history.ranked if h.is_window]
+    members = None if is_complete else history.frame.supported
+    with_prior = count == 0 or not is_complete or history.frame.supported is None
+    threshold, windows = frame.threshold, [h for h in history.ranked if h.is_window]
     if best is not None and is_significant:
-        if history.is_estimated:
-            threshold = best.threshold if best.restarts > 0 else max(history.first, best.threshold)
+        if frame.is_estimated:
+            threshold = best.threshold if best.restarts > 0 else max(frame.threshold, best.threshold)
         if len(history.ranked) > 1:
-            kept = best.is_inlier | ~_near(history.ranked[1:], history.n)
+            kept = best.is_inlier | ~_near(history, 1)
             members = kept if members is None else members & kept
     elif windows and count % 2:
         members = ~np.any([h.is_inlier for h in windows], axis=0)
-    elif history.is_estimated and count % 2:
+    elif frame.is_estimated and count % 2:
         threshold *= WIDE
-    if members is not None and not history.sample_size < np.count_nonzero(members) < history.n:
+    if members is not None and not frame.problem.sample_size < np.count_nonzero(members) < frame.order.size:
         members = None
     learns = is_significant or count == 0 or not is_complete
     return RestartPlan(members, threshold, history.next_length(), with_prior, learns)
 
 
 def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
-    """Return the plan to search the data that are not near any hypothesis.
-
-    A long search is on those that neighbours support. Solvers with several models a sample are slower, and have fewer
-    samples.
-    """
-    members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST // history.max_models)
+    """Return the plan to search the data that are not near any hypothesis; a long search is on supported ones."""
+    members, most = ~_near(history), min(history.next_length(), _LONGEST // history.frame.problem.max_models)
     least = _least(history, best)
-    length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
-    if length == most and history.supported is not None:
-        members &= history.supported
-        part = max(int(PART * least), history.sample_size + 1)
-        length = alternative_length(part, int(np.count_nonzero(members)), history.sample_size, most)
-    threshold = max(history.first, best.threshold)
+    length = alternative_length(least, int(np.count_nonzero(members)), history.frame.problem.sample_size, most)
+    if length == most and history.frame.supported is not None:
+        members &= history.frame.supported
+        part = max(int(PART * least), history.frame.problem.sample_size + 1)
+        length = alternative_length(part, int(np.count_nonzero(members)), history.frame.problem.sample_size, most)
+    threshold = max(history.frame.threshold, best.threshold)
     plan = RestartPlan(members, threshold, length, True, True, Purpose.OTHER_DATA, least)
     return plan if length > 0 else None
 
 
 def finer_threshold(best: Hypothesis, first: float, k: int = 1) -> float | None:
-    """Return the k-th threshold at which the structures in a mixture are searched; None if there is none.
-
-    The thresholds are 2, 4, 8, ... first thresholds, and less than half of that of the best hypothesis.
-    """
+    """Return the k-th of 2, 4, 8, ... first thresholds; None if it is not less than half of that of the best one."""
     threshold = first * 2.0**k
     return threshold if threshold < FINER * best.threshold else None
 
 
 def _plan_less_noise(history: History, best: Hypothesis) -> RestartPlan | None:
     """Return the plan to search for a structure of less noise, in all data not near hypotheses that have lost."""
-    threshold = finer_threshold(best, history.first, max(best.searched, 1))
+    threshold = finer_threshold(best, history.frame.threshold, max(best.searched, 1))
     if threshold is None:
         return None
-    members, most = ~_near(history.ranked[1:], history.n), min(history.budget - history.iterations, _LONGEST_FINER)
+    members, most = ~_near(history, 1), min(history.budget - history.iterations, _LONGEST_FINER)
     least = _least(history, best)
-    length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
+    length = alternative_length(least, int(np.count_nonzero(members)), history.frame.problem.sample_size, most)
     plan = RestartPlan(members, threshold, length, False, False, Purpose.LESS_NOISE, least)
     return plan if length > 0 else None
 
 
 def _least(history: History, best: Hypothesis) -> int:
     """Return the smallest number of inliers of an alternative."""
-    return max(history.sample_size + 1, int(RIVAL * best.inliers))
+    return max(history.frame.problem.sample_size + 1, int(RIVAL * best.inliers))
 
 
-def _near(hypotheses: list[Hypothesis], n: int) -> Bools:
-    """Mark the data that are near one of the hypotheses."""
-    near = np.zeros(n, np.bool_)
-    for hypothesis in hypotheses:
+def _near(history: History, first: int = 0) -> Bools:
+    """Mark the data that are near one of the hypotheses, from the first of these ranks on."""
+    near = np.zeros(history.frame.order.size, np.bool_)
+    for hypothesis in history.ranked[first:]:
         near |= hypothesis.is_near
     return near
 
 
 def alternative_length(least: int, others: int, sample_size: int, most: int) -> int:
-    """Return the number of iterations, at most ``most``, to sample ``least`` inliers of an alternative among others.
-
-    Returns 0 if there are too few data.
-    """
+    """Return the number of iterations to sample ``least`` inliers among others, at most ``most``, 0 if too few."""
     if least >= others:
         return 0
     all_inlier = (least / others) ** sample_size

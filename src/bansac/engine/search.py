@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.frame import Frame
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.model_selection import plausibility_of
 from bansac.engine.restarts import PART, History, Hypothesis, Purpose, RestartPlan, finer_threshold, next_restart
 from bansac.engine.state import DUPLICATE, MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION
 from bansac.engine.trace import Recorder, Trace
+from bansac.engine.verification import cheirality_score
 from bansac.evidence.false_alarms import SIGNIFICANT
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
 from bansac.evidence.posterior import WINDOW
@@ -49,16 +49,7 @@ class Search:
     def __init__(self, frame: Frame, is_time_over: Callable[[], bool]) -> None:
         self.frame, self._is_time_over = frame, is_time_over
         self._recorder = Recorder(frame.order) if frame.options.trace else None
-        self.history = History(
-            options=frame.options,
-            n=frame.order.size,
-            sample_size=frame.problem.sample_size,
-            first=frame.threshold,
-            is_estimated=frame.is_estimated,
-            majority_agrees=frame.problem.majority_agrees,
-            max_models=frame.problem.max_models,
-            find_supported=frame.supported,
-        )
+        self.history = History(frame)
         # The loop on all data, which refines all models, and whether it has not yet run.
         self._all, self._is_fresh = InterruptibleLoop(frame, is_time_over, self._recorder), True
         self._bounds = threshold_bounds(frame.problem, frame.threshold, frame.caller_data)
@@ -91,7 +82,7 @@ class Search:
     def beliefs(self) -> Floats | None:
         """Return the sampler's inlier probabilities in the caller's order; None if the sampler has none."""
         best, frame = self.history.best, self.frame
-        if self._all.components.probabilities is None and not frame.options.sampler_row.adaptive:
+        if frame.options.sampler_row.probabilities is None and not frame.options.sampler_row.adaptive:
             return None
         beliefs = np.empty(frame.order.size)
         beliefs[frame.order] = self._all.beliefs() if best is None or best.beliefs is None else best.beliefs
@@ -119,15 +110,12 @@ class Search:
         return loop
 
     def _iterate(self, loop: InterruptibleLoop, plan: RestartPlan) -> tuple[int, bool]:
-        """Run the loop of a restart; return its stop code, and whether its model counts as significant.
-
-        The threshold may change on the way and at the end of a restart on all data.
-        """
+        """Run the loop of a restart; return its stop code, and whether its model counts as significant."""
         history, best = self.history, self.history.best
-        is_known = not history.is_estimated
+        is_known = not self.frame.is_estimated
         if plan.purpose is Purpose.BEST and best is not None and best.is_significant:
             is_known |= best.threshold == plan.threshold
-        follows = not is_known and plan.members is None and loop.optimizes
+        follows = not is_known and plan.members is None and loop.components.optimization is not None
         for end in (*_EARLY, plan.iterations) if follows else (plan.iterations,):
             stop = loop.run(history.iterations, min(end, plan.iterations), learns=plan.learns)
             is_over = stop != MAX_ITERATIONS or end >= plan.iterations
@@ -162,12 +150,12 @@ class Search:
         if model is None:
             return
         widest = self._estimate(self.frame.distances(model), first, np.inf)
-        if not self.history.is_estimated:
+        if not self.frame.is_estimated:
             widest = max(widest, first)
         if not loop.take(model, widest):
             return
         hypothesis = self._refine(is_significant=False)
-        if self.history.is_estimated:
+        if self.frame.is_estimated:
             hypothesis = self._settle(hypothesis)
         elif widest != first:
             if not loop.take(hypothesis.model, first):
@@ -178,10 +166,7 @@ class Search:
             self.history.ranked = [hypothesis]
 
     def _follow(self, loop: InterruptibleLoop, is_over: bool) -> bool:
-        """Let the threshold follow the best model of a restart so far; return whether the model is significant.
-
-        If the restart is over, the refinement follows and replaces an optimisation at a smaller threshold.
-        """
+        """Let the threshold follow the best model of a restart so far; return whether the model is significant."""
         if loop.state.progress["best_inliers"] <= self.frame.problem.sample_size:
             return False
         loop.optimize()
@@ -198,10 +183,7 @@ class Search:
         return True
 
     def _move_to_all_data(self, loop: InterruptibleLoop, plan: RestartPlan, stop: int) -> bool:
-        """Optimise the model of a restart on all data, at the threshold of the restart, before its refinement.
-
-        Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
-        """
+        """Optimise the model of a restart on all data; return False if it has too few inliers or is a duplicate."""
         least, best = 1 if plan.members is None else self.frame.problem.sample_size + 1, self.history.best
         if loop.state.progress["best_inliers"] < max(least, int(PART * plan.least)):
             return False
@@ -228,7 +210,7 @@ class Search:
             weighted *= plausibility_of(function, selection, model)
         distances, inliers = frame.distances(model), int(np.count_nonzero(is_inlier))
         new = Hypothesis(model, refined.threshold, score, weighted, is_inlier, distances, inliers, is_significant)
-        if loop is not None and plan is not None and self.history.options.restart_rules.limit != 1:
+        if loop is not None and plan is not None and self.frame.options.restart_rules.limit != 1:
             if plan.members is None:
                 new.beliefs = loop.beliefs()
             else:
@@ -237,10 +219,7 @@ class Search:
         return new
 
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold.
-
-        A hypothesis of a search window is not significant, and one with a peak within it keeps its threshold.
-        """
+        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold."""
         if not hypothesis.is_significant:
             hypothesis.is_significant = self._test_hypothesis(hypothesis)
             if not hypothesis.is_significant and hypothesis.threshold == self.frame.threshold:
@@ -305,7 +284,7 @@ class Search:
 
     def _compare(self, new: Hypothesis, plan: RestartPlan) -> None:
         """Rank a hypothesis; the threshold of a new best one, and of an alternative, follows its residuals."""
-        history, best, is_estimated = self.history, self.history.best, self.history.is_estimated
+        history, best, is_estimated = self.history, self.history.best, self.frame.is_estimated
         if best is None or not best.is_significant:
             old = next((h for h in history.ranked if h.threshold == new.threshold), None)
             is_best = old is None or new.weighted_score > old.weighted_score
@@ -325,7 +304,7 @@ class Search:
 
     def _compare_structures(self, new: Hypothesis, old: Hypothesis | None, best: Hypothesis, plan: RestartPlan) -> None:
         """Rank a hypothesis of other data, or of less noise, than the best one."""
-        if self.history.is_estimated:
+        if self.frame.is_estimated:
             new.is_significant = True
             settled = self._settle(new)
             if plan.purpose is not Purpose.LESS_NOISE or settled.threshold <= FINER * best.threshold:
@@ -334,7 +313,7 @@ class Search:
                 return
         is_best = self._is_better(new, best)
         new.is_significant = is_best or self._is_more_than_chance(new)
-        if is_best and self.history.is_estimated and not self._is_more_than_chance(best):
+        if is_best and self.frame.is_estimated and not self._is_more_than_chance(best):
             self.history.ranked.remove(best)
         self._rank(new, old, is_best, old is not None and self._is_duplicate(old, new))
 
@@ -343,7 +322,7 @@ class Search:
 
         A structure is better than a mixture of it and others, such as the outliers of a search window.
         """
-        if not self.history.is_estimated:
+        if not self.frame.is_estimated:
             return new.weighted_score > best.weighted_score
         if not self._is_more_than_chance(new):
             return False
@@ -387,10 +366,7 @@ class Search:
         return factor * significance_over_thresholds(frame.problem, frame.caller_data, smallest, model, threshold)
 
     def _rank(self, new: Hypothesis, old: Hypothesis | None, is_best: bool, is_duplicate: bool) -> None:
-        """Add a hypothesis, as the best one if ``is_best``, instead of the old one of the same structure.
-
-        The first significant one replaces all others.
-        """
+        """Add a hypothesis instead of the old one of its structure; the first significant one replaces all others."""
         ranked = self.history.ranked
         if old is not None:
             new.searched = old.searched
@@ -412,7 +388,7 @@ class Search:
             return "agreement"
         if stop == MAX_ITERATIONS and history.iterations >= history.budget:
             return "max_iterations"
-        if stop != RUNNING and (stop == MAX_ITERATIONS or history.options.restart_rules.limit != 1):
+        if stop != RUNNING and (stop == MAX_ITERATIONS or self.frame.options.restart_rules.limit != 1):
             return "restarts"
         return self._criterion(stop)
 

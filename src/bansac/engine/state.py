@@ -133,10 +133,7 @@ def start_records(**constants: Any) -> Bytes:
 
 
 def open_records(memory: Bytes) -> tuple[Any, Any]:
-    """Return the settings and the progress of the records in ``memory``, for Python; they share the memory.
-
-    A view of the whole records takes NumPy three times as long.
-    """
+    """Return the settings and the progress of the records in ``memory``; a view of all takes three times as long."""
     (settings_type, settings_at), (progress_type, progress_at) = _LAYOUT[:2]
     settings = np.ndarray(1, settings_type, memory, settings_at)
     progress = np.ndarray(1, progress_type, memory, progress_at)
@@ -145,22 +142,16 @@ def open_records(memory: Bytes) -> tuple[Any, Any]:
     return settings[0], progress[0]
 
 
-class Sizes(NamedTuple):
-    """Lengths of arrays that only kernels use."""
-
-    sample_size: int
-    max_models: int  # models of one sample
-    beliefs: int  # joint states of a point if the order is above 1, else 0
-    repair_size: int  # scratch for the repair of degenerate samples
-    scratch_size: int  # scratch of the solvers
-
-
 class State(NamedTuple):
     """The state of a run that Python also accesses; :func:`pack_run` makes the struct for the kernels from it."""
 
     settings: Any
     progress: Any
-    sizes: Sizes
+    sample_size: int  # this and the next four are lengths of arrays that only kernels use
+    max_models: int  # models of one sample
+    beliefs: int  # joint states of a point if the order is above 1, else 0
+    repair_size: int  # scratch for the repair of degenerate samples
+    scratch_size: int  # scratch of the solvers
     kernels: Any  # the functions of the problem, the sampler, the score and the stopping criteria
     memory: Bytes  # memory of the records
     data: Floats  # channels x N, shuffled
@@ -168,7 +159,7 @@ class State(NamedTuple):
     rng: Words
     best_model: Floats
     odds: Singles  # N: odds of inlier over outlier
-    gamma: Floats  # table of gamma by number of inliers; empty for gamma_1
+    gamma: Floats  # table of gamma by number of inliers; empty without a network
     cpt: Floats
     ranking: Ints  # indices of the points by decreasing quality; empty without scores
     sampler_numbers: Floats  # memory of the sampler
@@ -181,7 +172,7 @@ class State(NamedTuple):
 def made(expression: str) -> Any:
     """Declare a field of :class:`Run` that ``pack_run`` creates in a kernel.
 
-    The expression may use ``n``, ``records``, the fields of :class:`State` and of :class:`Sizes`, and earlier fields.
+    The expression may use ``n``, ``records``, the fields of :class:`State`, and earlier fields.
     """
     return expression
 
@@ -216,9 +207,9 @@ class Run(State):
     residuals: Reals = made("np.empty(BLOCK, points.dtype)")  # residuals of one block
 
 
-_GIVEN = State._fields[State._fields.index("kernels") :]
+_GIVEN = State._fields[State._fields.index("sample_size") :]
 _MADE = {name: getattr(Run, name) for name in Run.__annotations__}
-_FIELDS = tuple(dict.fromkeys((*_GIVEN, *_MADE)))
+_FIELDS = tuple(dict.fromkeys((*_GIVEN[_GIVEN.index("kernels") :], *_MADE)))
 
 _CONTEXT, _ = make_struct(__name__, "_Run", _FIELDS)
 
@@ -227,7 +218,7 @@ def pack_run(state: State) -> Any:
     """Return the struct for the kernels, in the memory of ``state``."""
     if config.DISABLE_JIT:
         state = state._replace(memory=state.memory.view(np.recarray))
-    return _pack(*state[-len(_GIVEN) :], *state.sizes)
+    return _pack(*state[-len(_GIVEN) :])
 
 
 # One compiled call creates all arrays, because NumPy takes longer for each array.
@@ -235,7 +226,7 @@ _pack = kernel(
     write_function(
         __name__,
         "pack",
-        (*_GIVEN, *Sizes._fields),
+        _GIVEN,
         "n, records = data.shape[1], memory.view(_RECORDS)[0]",
         *(f"{name} = {expression}" for name, expression in _MADE.items()),
         "settings.total_weight = _sum_weights(score_weights, n, block_weights)",

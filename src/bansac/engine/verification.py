@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import fast_kernel, inlined, inner_kernel
+from bansac.compiled.jit import fast_kernel, inlined, inner_kernel, kernel, lean_kernel
 from bansac.engine.dbn import clip_prior
-from bansac.engine.state import BLOCK, Run, weights_at
+from bansac.engine.state import BLOCK, Run, State, weights_at
 from bansac.maths.arrays import Bools, Floats, Reals
 from bansac.maths.linalg import copy
+from bansac.problems.problem import Problem
 
 
 class Unscored(IntEnum):
@@ -54,13 +55,7 @@ def classify_block(residuals: Reals, squared_threshold: Any, is_inlier: Bools) -
 
 @inner_kernel
 def evaluate(
-    run: Run,
-    candidate: Floats,
-    is_inlier: Bools,
-    squared_threshold: float,
-    to_beat: float,
-    log_decision: float,
-    first_block: np.int64,
+    run: Run, candidate: Floats, is_inlier: Bools, to_beat: float, log_decision: float, first_block: np.int64
 ) -> tuple[float, np.int64]:
     """Score the model ``candidate`` and mark its inliers in ``is_inlier``; return the score and their number.
 
@@ -73,7 +68,7 @@ def evaluate(
     n = points.shape[1]
     remaining = run.settings.total_weight
     copy(candidate, model)
-    limit = residuals.dtype.type(squared_threshold)
+    limit = residuals.dtype.type(run.settings.squared_threshold)
     blocks = (n + BLOCK - 1) // BLOCK
     score = 0.0
     inliers = np.int64(0)
@@ -117,6 +112,41 @@ def mark_inliers(run: Run, candidate: Floats, is_inlier: Bools, squared_threshol
     return inliers
 
 
+def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats, is_inlier: Bools) -> float:
+    """Return the score of a model over the matches in front of both cameras, and write the mask of its inliers.
+
+    Except for rounding, it is at most the score over all points, which problems without ``score_in_front`` have. It
+    compares the refined models of restarts. ``packed`` is the state as the struct for the kernels.
+    """
+    if problem.score_in_front is None:
+        return float(score_in_full(packed, model, is_inlier))
+    scores, squared_threshold = np.empty(state.data.shape[1]), float(state.settings["squared_threshold"])
+    write_point_scores(packed, model, scores, is_inlier)
+    return float(problem.compiled("score_in_front")(state.data, model, scores, squared_threshold))
+
+
+@kernel
+def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
+    """Return the score of a model over all points, and mark its inliers."""
+    score, _ = evaluate(run, candidate, is_inlier, -1.0, np.inf, np.int64(0))
+    return score
+
+
+@lean_kernel
+def write_point_scores(run: Run, candidate: Floats, scores: Floats, is_inlier: Bools) -> None:
+    """Write the contribution of each point to the score of a model, and mark its inliers."""
+    kernels, points, model, residuals, weights = run.kernels, run.points, run.model, run.residuals, run.score_weights
+    limit = residuals.dtype.type(run.settings.squared_threshold)
+    copy(candidate, model)
+    for start in range(0, scores.size, BLOCK):
+        stop = start + BLOCK if start + BLOCK < scores.size else scores.size
+        kernels.residuals(points, model, start, stop, residuals[: stop - start])
+        for n in range(start, stop):
+            one = residuals[n - start : n - start + 1]
+            is_inlier[n] = one[0] <= limit
+            scores[n] = kernels.block_score(one, weights_at(weights, n, n + 1, scores.size), limit)
+
+
 @inlined
 def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_per_sample: float) -> float:
     """Return log A of the fastest test, where A = K + log A and K = t_M C / m_S + 1 (Chum and Matas, 2008)."""
@@ -133,10 +163,7 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
 
 @inner_kernel
 def design_test(sprt: Any, progress: Any, history: Floats, solver_cost: float, epsilon: float, delta: float) -> None:
-    """Start a new test for these rates, and append it to the history, which the SPRT stopping criterion reads.
-
-    The rates are clipped off 0 and 1, and the inliers of a bad model are fewer than those of a good one.
-    """
+    """Start a new test for these rates, clipped off 0 and 1, and append it to the history for the SPRT stop."""
     sprt.epsilon = clip_prior(epsilon)
     sprt.delta = clip_prior(min(delta, 0.9 * sprt.epsilon))
     sprt.log_ratio_inlier = math.log(sprt.delta / sprt.epsilon)

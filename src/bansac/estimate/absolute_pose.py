@@ -6,14 +6,14 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.cameras import CameraLike, check_unit, refine_in_image, unproject
+from bansac.estimate.cameras import CameraLike, refine_in_image, unproject
 from bansac.estimate.model_forms import as_pose, form_of
-from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.presets import Arguments, Threshold, find_preset
-from bansac.estimate.request import is_default_threshold, make_request
+from bansac.estimate.request import make_request
 from bansac.estimate.result import AbsolutePose, Result
 from bansac.estimate.solution import Solution
 from bansac.estimate.solve import solve
+from bansac.estimate.twins import choose_pose
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
@@ -90,8 +90,6 @@ def estimate_absolute_pose(
         rays = unproject("K", K, data[:2])
         if not find_preset(preset).as_paper:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
-            if is_default_threshold(threshold, settings.get("options")):
-                check_unit(unit, data[:2], depth=3)
             if isinstance(K, Camera) and rays.is_distorted:
                 image, camera = pixels, K
     if not find_preset(preset).as_paper:

@@ -35,13 +35,6 @@ _OFF_CENTRE, _MANY = 0.5, 20
 # Coordinates below this are hardly pixels.
 _NORMALISED = 10.0
 
-# A shorter focal length is hardly in pixels.
-_SHORTEST = 50.0
-
-# Two cameras are exchanged if more than this share of the points is outside of their images as given, which reach to
-# twice the principal point, and nearly none is with the cameras exchanged.
-_EXCHANGED = 0.1
-
 # The refinement in the image: largest number of steps, smallest relative decrease of the cost by a step, and the size
 # of the steps of numerical derivatives.
 _STEPS, _LEAST_GAIN, _DELTA = 5, 1e-3, 1e-6
@@ -112,33 +105,6 @@ def _doubt_camera(K: Floats, x: Floats) -> str:
     else:
         return ""
     return f"{what}, but the points have x from {x0:.6g} to {x1:.6g} and y from {y0:.6g} to {y1:.6g}: {hint}"
-
-
-def check_unit(focal: float, rays: Floats, depth: int) -> None:
-    """Warn, at a level of the stack, if a focal length fits the rays but is not in pixels, as the threshold is."""
-    if focal < _SHORTEST and rays.size and np.median(np.abs(rays)) <= WIDEST:
-        what = f"a focal length of {focal:.3g} does not look like pixels, but the default threshold is in pixels"
-        warnings.warn(f"{what}: give a threshold in the unit of the points", stacklevel=depth)
-
-
-def check_order(K1: CameraLike, K2: CameraLike, data: Floats, depth: int = 5) -> None:
-    """Warn, at a level of the stack, if the points (4 x N) are in the images of two cameras in the reverse order."""
-    centres = [
-        K.K[:2, 2] if isinstance(K, Camera) else as_camera(name, K)[:2, 2] for name, K in (("K1", K1), ("K2", K2))
-    ]
-    n = data.shape[1]
-    if n < _MANY or np.array_equal(centres[0], centres[1]):
-        return
-    given, exchanged = (
-        sum(_count_outside(x, *(2.0 * centre)) for x, centre in zip((data[:2], data[2:]), order, strict=True))
-        for order in (centres, centres[::-1])
-    )
-    if given > _EXCHANGED * 2 * n and exchanged <= _FEW_OUTSIDE * 2 * n:
-        warnings.warn(
-            f"K1 and K2 seem exchanged: {given} of {2 * n} points lie outside of the images around their principal "
-            f"points, and {exchanged} in the reverse order",
-            stacklevel=depth,
-        )
 
 
 def check_size(name: str, size: tuple[int, int], x: Floats) -> None:

@@ -168,12 +168,10 @@ def covariance(
 
     The errors of the points are assumed independent, except for matches that share a point in an image, such as several
     descriptors of one keypoint. Their size is measured by the residuals near the model. The covariance is that of the
-    default refinement; the one of a least-squares estimate is a little smaller. With ``epipolar_error="symmetric"`` it
+    default refinement; the one of a least-squares estimate is a little smaller. With ``preset="paper"`` it
     is that of the Sampson distance. ``doubt`` says if there are few inliers, if the threshold is small for the noise,
-    if the errors are not independent (configuration "misfit"), if inliers are those of an overlay ("static"), if chance
-    inliers may hold much of the information on a parameter, as in a corridor among many outliers, or if the residuals
-    are not linear in the parameters within two standard deviations: a short arc of an ellipse, or distant points that a
-    long lens sees.
+    if the configuration is "misfit" or "static", if chance inliers may hold much of the information on a parameter, or
+    if the residuals are not linear in the parameters within two standard deviations.
 
     Examples
     --------

@@ -43,10 +43,7 @@ def fit_line(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpa
 def fit_circle(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a circle to 2D points with outliers.
 
-    Parameters
-    ----------
-    points, threshold, **settings
-        As in :func:`bansac.fit_line`, with the same errors; the threshold is that of the distance to the circle.
+    The arguments are those of :func:`bansac.fit_line`; the threshold is that of the distance to the circle.
 
     Returns
     -------
@@ -68,17 +65,14 @@ def fit_circle(points: ArrayLike, *, threshold: Threshold = None, **settings: Un
 def fit_ellipse(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit an ellipse to 2D points with outliers.
 
-    Parameters
-    ----------
-    points, threshold, **settings
-        As in :func:`bansac.fit_line`, with the same errors; the threshold is that of the Sampson distance, to first
-        order the distance from the ellipse.
+    The arguments are those of :func:`bansac.fit_line`; the threshold is that of the Sampson distance, to first order
+    the distance from the ellipse.
 
     Returns
     -------
     Result
         ``model`` is (x, y, a, b, angle): the centre, the semi-axes ``a >= b``, and the angle of the longer one, from
-        the x axis towards the y axis, in [0, pi). If a line or a parabola fits the points as well, as on a short arc,
+        the x axis towards the y axis, in [0, pi). If a line fits the points as well, as on a short arc,
         they do not determine the long axis, and ``configuration`` is "undetermined_curvature".
 
     Examples
@@ -129,12 +123,7 @@ def fit_polynomial(
 def fit_plane(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a plane to 3D points with outliers.
 
-    Parameters
-    ----------
-    points : (N, 3) array_like
-        The points.
-    threshold, **settings
-        As in :func:`bansac.fit_line`, with the same errors.
+    The arguments are those of :func:`bansac.fit_line`, for points (N, 3).
 
     Returns
     -------
@@ -155,12 +144,7 @@ def fit_plane(points: ArrayLike, *, threshold: Threshold = None, **settings: Unp
 def fit_line_3d(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a line to 3D points with outliers.
 
-    Parameters
-    ----------
-    points : (N, 3) array_like
-        The points.
-    threshold, **settings
-        As in :func:`bansac.fit_line`, with the same errors.
+    The arguments are those of :func:`bansac.fit_plane`.
 
     Returns
     -------
@@ -182,10 +166,7 @@ def fit_line_3d(points: ArrayLike, *, threshold: Threshold = None, **settings: U
 def fit_sphere(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a sphere to 3D points with outliers.
 
-    Parameters
-    ----------
-    points, threshold, **settings
-        As in :func:`bansac.fit_line_3d`, with the same errors.
+    The arguments are those of :func:`bansac.fit_plane`.
 
     Returns
     -------

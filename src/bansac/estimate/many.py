@@ -7,31 +7,21 @@ of workers.
 import contextlib
 import functools
 import inspect
-import math
-import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast, overload
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import ransac
-from bansac.estimate.multiple import check_max_models, estimate_multiple
-from bansac.estimate.presets import SHARED_ARGUMENTS, check_names, resolve_options
-from bansac.estimate.result import Model, MultipleResult, Result
+from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
+from bansac.estimate.result import Model, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
-from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
-from bansac.maths.optional import import_optional
 from bansac.maths.rng import derive_seed
-from bansac.maths.validate import as_integer, as_matches, as_points
+from bansac.maths.validate import as_integer
 from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.problem import Problem
-
-Progress = Callable[[int, int | None], object]
-
-_Estimated = str | Problem | Callable[..., Result]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,106 +57,21 @@ class Failure:
         return iter((None, np.empty(0, np.bool_)))
 
 
-@overload
 def estimate_many(
-    problem: str | Problem | Callable[..., Result[Model]],
-    pairs: Iterable[Any],
-    *,
-    multiple: Literal[False] = ...,
-    workers: int | None = ...,
-    executor: Literal["threads", "processes"] = ...,
-    on_error: Literal["return", "raise"] = ...,
-    progress: Progress | bool | None = ...,
-    max_pending: int | None = ...,
-    **arguments: Any,
-) -> list[Result[Model] | Failure]: ...
-@overload
-def estimate_many(
-    problem: _Estimated, pairs: Iterable[Any], *, multiple: Literal[True], **arguments: Any
-) -> list[MultipleResult | Failure]: ...
-def estimate_many(
-    problem: _Estimated,
-    pairs: Iterable[Any],
-    *,
-    multiple: bool = False,
-    workers: int | None = None,
-    executor: Literal["threads", "processes"] = "threads",
-    on_error: Literal["return", "raise"] = "return",
-    progress: Progress | bool | None = None,
-    max_pending: int | None = None,
-    **arguments: Any,
-) -> list[Result | Failure] | list[MultipleResult | Failure]:
-    """Estimate the models of many pairs of images, on all cores.
-
-    :func:`bansac.iter_estimates` gives the same results one by one and does not keep them in memory.
+    problem: str | Problem | Callable[..., Result[Model]], pairs: Iterable[Any], **settings: Any
+) -> list[Result[Model] | Failure]:
+    """Estimate the models of many pairs of images, on all cores; return the results of :func:`bansac.iter_estimates`.
 
     Parameters
     ----------
-    problem : str, callable or Problem
-        The name of an estimator, which is that of its function without ``estimate_`` or ``fit_``, such as
-        ``"homography"`` or ``"line"``, or its name for ``bansac estimate --model``, such as ``"H"``; or the function
-        itself, for example :func:`bansac.estimate_homography`; or a :class:`bansac.Problem`.
-    pairs : iterable
-        Each pair is one of
-
-        * a tuple or list of positional arguments: ``(x1, x2)``, ``(x1, x2, K1, K2)``, or ``(points3D, points2D, K)``;
-        * a mapping of keyword arguments: ``x1``, ``x2`` and for example ``scores``, ``K1``, ``K2`` or a ``threshold``
-          of this pair, which take precedence over ``arguments``;
-        * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its ``scores`` are
-          used if the sampler, the stopping criterion or the weighting uses scores. Its ``K1`` and ``K2`` are used if
-          the problem has cameras, and its image sizes if the estimator has these arguments;
-        * an array: the data of an estimator of points, such as a line, or of a ``Problem``;
-        * a function without parameters that returns one of these. It is called in a worker, so pairs can be read lazily
-          and in parallel.
-
-        The iterable itself is read in the caller's thread, at most ``max_pending`` pairs ahead.
-    multiple : bool, optional
-        Estimate all models of each pair, as :func:`bansac.estimate_multiple`; ``max_models`` is then an argument, too.
-        Problems with cameras are not allowed.
-    workers : int, optional
-        Number of threads or processes; by default one for each core that this process may use. A single worker is the
-        caller's thread.
-    executor : {"threads", "processes"}
-        Workers. Only one thread at a time runs Python code: two threads are at most 1.4 times as fast as one, and more
-        help little. "processes" are for some thousand pairs: after one second in threads, worker processes do the other
-        pairs, at almost the full speed of each core. Each process needs some 150 MB. A script then needs
-        ``if __name__ == "__main__":``, and pairs, problem and arguments must be picklable.
-    on_error : {"return", "raise"}
-        If reading or estimating a pair raises an error, "return" a :class:`bansac.Failure` instead of its result, or
-        "raise" the error after the results of the pairs before it are returned. An error of the iterable itself is
-        always raised.
-    progress : bool or callable, optional
-        True shows a progress bar of rich in a terminal or a notebook. A function is called in the caller's thread for
-        every result, as ``progress(done, total)``; ``total`` is the length of ``pairs``, also of a ``map`` over a list,
-        or None if it is unknown.
-    max_pending : int, optional
-        Largest number of pairs that are read from the iterable and whose results are not yet returned; by default 16
-        per worker. A smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
-    **arguments
-        Arguments of all calls: those of the estimator except the points, for example ``threshold``, ``preset``, ``K1``,
-        ``K2`` or ``K``, ``gravity1``, ``image_size1``, and single options (:class:`bansac.Options`). The seed of a pair
-        is ``derive_seed(seed, index)`` (:mod:`bansac.maths.rng`), which is ``result.seed``. A call of the estimator
-        with this seed gives the same result.
+    problem, pairs, **settings
+        As in :func:`bansac.iter_estimates` (``workers``, ``executor``, ``on_error`` and all others), with the same
+        errors.
 
     Returns
     -------
     list of Result or Failure
-        In the order of the pairs; with ``multiple=True`` a :class:`bansac.MultipleResult` instead of each Result.
-
-    Raises
-    ------
-    ValueError
-        If ``problem``, ``workers``, ``executor``, ``on_error``, ``max_pending`` or an option is not allowed, or
-        ``multiple`` is True for a problem with cameras.
-    TypeError
-        If an option does not exist, ``pairs`` is not iterable, or a problem or argument for processes is not picklable.
-    ImportError
-        If ``progress`` is True and rich is not installed.
-
-    Notes
-    -----
-    Ctrl-C and leaving the loop end the work at once: waiting pairs are dropped. Each thread ends after its current
-    pair; the caller does not wait for it.
+        In the order of the pairs.
 
     Examples
     --------
@@ -179,55 +84,78 @@ def estimate_many(
     >>> results[1].message
     'x1 and x2 must have equal lengths, got 100 and 50'
     """
-    settings: dict[str, Any] = {"multiple": multiple, "workers": workers, "executor": executor, "on_error": on_error}
-    settings |= {"progress": progress, "max_pending": max_pending}
-    stream: Any = iter_estimates(problem, pairs, **settings, **arguments)
-    return list(stream)
+    return list(iter_estimates(problem, pairs, **settings))
 
 
-@overload
 def iter_estimates(
     problem: str | Problem | Callable[..., Result[Model]],
     pairs: Iterable[Any],
     *,
-    multiple: Literal[False] = ...,
-    workers: int | None = ...,
-    executor: Literal["threads", "processes"] = ...,
-    on_error: Literal["return", "raise"] = ...,
-    progress: Progress | bool | None = ...,
-    max_pending: int | None = ...,
-    **arguments: Any,
-) -> Generator[Result[Model] | Failure, None, None]: ...
-@overload
-def iter_estimates(
-    problem: _Estimated, pairs: Iterable[Any], *, multiple: Literal[True], **arguments: Any
-) -> Generator[MultipleResult | Failure, None, None]: ...
-def iter_estimates(
-    problem: _Estimated,
-    pairs: Iterable[Any],
-    *,
-    multiple: bool = False,
     workers: int | None = None,
     executor: Literal["threads", "processes"] = "threads",
     on_error: Literal["return", "raise"] = "return",
-    progress: Progress | bool | None = None,
     max_pending: int | None = None,
     **arguments: Any,
-) -> Generator[Result | Failure, None, None] | Generator[MultipleResult | Failure, None, None]:
+) -> Generator[Result[Model] | Failure, None, None]:
     """Estimate the models of many pairs of images on all cores, and yield the results one by one.
 
     The memory does not grow with the number of pairs, and ``pairs`` may be infinite, because at most ``max_pending``
-    pairs are read ahead. A finished result is yielded, in order, after the next pair has been read.
+    pairs are read ahead. A finished result is yielded, in order, after the next pair has been read. Errors of the
+    arguments are raised by the call, not with the first result.
 
     Parameters
     ----------
-    problem, pairs, multiple, workers, executor, on_error, progress, max_pending, **arguments
-        As in :func:`bansac.estimate_many`. The same errors are raised by the call, not with the first result.
+    problem : str, callable or Problem
+        The name of an estimator, which is that of its function without ``estimate_`` or ``fit_``, such as
+        ``"homography"``, or that for ``bansac estimate --model``, such as ``"H"``; or the function itself; or a
+        :class:`bansac.Problem`.
+    pairs : iterable
+        It is read in the caller's thread. Each pair is one of
+
+        * a tuple or list of positional arguments: ``(x1, x2)``, ``(x1, x2, K1, K2)``, or ``(points3D, points2D, K)``;
+        * a mapping of keyword arguments, which take precedence over ``arguments``: ``x1``, ``x2`` and for example
+          ``scores``, ``K1``, ``K2`` or ``threshold``;
+        * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its scores, cameras
+          and image sizes are used if the call takes them;
+        * an array: the data of an estimator of points, such as a line, or of a ``Problem``;
+        * a function without parameters that returns one of these. It is called in a worker, so pairs can be read lazily
+          and in parallel.
+    workers : int, optional
+        Number of threads or processes; by default one for each core that this process may use. A single worker is the
+        caller's thread.
+    executor : {"threads", "processes"}
+        Only one thread at a time runs Python code: two threads are at most 1.4 times as fast as one, and more help
+        little. "processes" are for some thousand pairs: after one second in threads, worker processes do the other
+        pairs, at almost the full speed of each core. Each process needs some 150 MB. A script then needs
+        ``if __name__ == "__main__":``, and pairs, problem and arguments must be picklable.
+    on_error : {"return", "raise"}
+        If reading or estimating a pair raises an error, "return" a :class:`bansac.Failure` instead of its result, or
+        "raise" the error after the results of the pairs before it. An error of the iterable itself is always raised.
+    max_pending : int, optional
+        Largest number of pairs that are read and whose results are not yet returned; by default 16 per worker. A
+        smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
+    **arguments
+        Arguments of all calls: those of the estimator except the points, for example ``threshold``, ``preset``, ``K1``
+        or ``gravity1``, and single options (:class:`bansac.Options`). The seed of a pair is ``derive_seed(seed,
+        index)`` (:mod:`bansac.maths.rng`), which is ``result.seed``. A call of the estimator with it gives the same
+        result.
 
     Yields
     ------
-    Result, MultipleResult or Failure
+    Result or Failure
         In the order of the pairs.
+
+    Raises
+    ------
+    ValueError
+        If ``problem``, ``workers``, ``executor``, ``on_error``, ``max_pending`` or an option is not allowed.
+    TypeError
+        If an option does not exist, ``pairs`` is not iterable, or a problem or argument for processes is not picklable.
+
+    Notes
+    -----
+    Ctrl-C and leaving the loop end the work at once: waiting pairs are dropped. Each thread ends after its current
+    pair; the caller does not wait for it.
 
     Examples
     --------
@@ -246,24 +174,16 @@ def iter_estimates(
         raise ValueError(f"executor must be 'threads' or 'processes', got {executor!r}")
     if on_error not in ("return", "raise"):
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
-    if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise TypeError(f"progress must be True, False or a function, got {type(progress).__name__}")
-    if not isinstance(multiple, bool):
-        raise TypeError(f"multiple must be True or False, got {type(multiple).__name__}")
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
-    estimate = _prepare(problem, arguments, multiple)
-    if progress is True:
-        import_optional("rich.console", "progress=True needs rich", "rich")
-    total = _count(pairs)
-    shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
+    estimate = _prepare(problem, arguments)
     if executor == "processes" and not can_be_pickled(estimate):
         raise TypeError("executor='processes' needs a problem and arguments that can be pickled, such as no lambda")
     if executor == "processes" and workers > 1:
         answers = _in_processes(estimate, pairs, workers, max(1, pending // workers))
     else:
         answers = in_order(estimate, pairs, workers, pending)
-    return _hand_out(answers, on_error, shown, total)
+    return _hand_out(answers, on_error)
 
 
 def _in_processes(
@@ -289,24 +209,12 @@ def _estimate_item(estimate: Callable[[int, Any], Any], item: tuple[int, Any]) -
     return answer
 
 
-def _count(pairs: Iterable[Any]) -> int | None:
-    """Return the number of pairs, also of a ``map`` over a list; None if it is unknown."""
-    if type(pairs) is map:
-        _, (_, *mapped) = cast("tuple[Any, tuple[Any, ...]]", pairs.__reduce__())
-        return min((_count(part) for part in mapped), key=lambda count: math.inf if count is None else count)
-    count = operator.length_hint(pairs, -1)
-    return None if count < 0 else count
-
-
 def _hand_out(
-    answers: Generator[Result | Failure, None, None],
-    on_error: str,
-    shown: contextlib.AbstractContextManager[Progress | None],
-    total: int | None,
+    answers: Generator[Result | Failure, None, None], on_error: str
 ) -> Generator[Result | Failure, None, None]:
-    """Yield the results; raise errors or remove their tracebacks, and report progress."""
-    with shown as progress, contextlib.closing(answers):
-        for done, answer in enumerate(answers, start=1):
+    """Yield the results; raise errors or remove their tracebacks."""
+    with contextlib.closing(answers):
+        for answer in answers:
             if isinstance(answer, Failure):
                 if on_error == "raise":
                     answer.error.add_note(f"in pair {answer.index}")
@@ -315,52 +223,28 @@ def _hand_out(
                 while error is not None:  # the frames of a stored error hold the data of the pair
                     error.__traceback__ = None
                     error = error.__cause__ or error.__context__
-            if progress is not None:
-                progress(done, total)
             yield answer
 
 
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
 
-def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callable[[int, Any], Any]:
+def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Any]:
     """Check the problem and the arguments of all pairs; return the function that estimates one pair."""
-    function, row, names = _find(problem, multiple)
-    order = tuple(inspect.signature(function).parameters)
-    parameters = inspect.signature(estimate_multiple if multiple else function).parameters.values()
-    own = {*names, *(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)}
+    function: Callable[..., Result] = functools.partial(ransac, problem)
+    names: tuple[str, ...] = ()
+    if not isinstance(problem, Problem):
+        row = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
+        function, problem, names = row.load_function(), row.load_problem(), row.cameras
+    parameters: Mapping[str, inspect.Parameter] = inspect.signature(function).parameters
+    own = {*names, *(name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)}
     settings = {name: value for name, value in arguments.items() if name not in own or name in SHARED_ARGUMENTS}
-    check_names(settings.keys() & {"initial_model"} if multiple else ())
     threshold = arguments.get("threshold")
-    resolved, _ = resolve_options(row, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
-    check_max_models(arguments.get("max_models"))
-    attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
+    resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
+    attributes = {"scores": "scores"} if resolved.uses_scores(problem) else {}
     attributes |= {name: name for name in names}
-    attributes |= {name: attribute for name, attribute in _SIZES.items() if name in order}
-    return functools.partial(_estimate, function, order, arguments, resolved.seed or 0, attributes)
-
-
-def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tuple[str, ...]]:
-    """Return the function and the problem of an estimator, and the names of its camera arguments."""
-    if isinstance(problem, Problem):
-        return functools.partial(estimate_multiple if multiple else ransac, problem), problem, ()
-    row = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
-    if not multiple:
-        return row.load_function(), row.load_problem(), row.cameras
-    if row.cameras:
-        raise ValueError(f"multiple: {row.name} has cameras, which estimate_multiple does not take")
-    function = _all_of_points if len(row.data) == 1 else _all_of_matches
-    return functools.partial(function, row.name, *map(len, row.data.values())), row.load_problem(), ()
-
-
-def _all_of_points(name: str, channels: int, points: ArrayLike, **settings: Any) -> MultipleResult:
-    return estimate_multiple(name, as_points("points", points, channels), **settings)
-
-
-def _all_of_matches(
-    name: str, first: int, second: int, x1: ArrayLike, x2: ArrayLike, **settings: Any
-) -> MultipleResult:
-    return estimate_multiple(name, as_matches(x1, x2, channels=(first, second)).T, **settings)
+    attributes |= {name: attribute for name, attribute in _SIZES.items() if name in parameters}
+    return functools.partial(_estimate, function, tuple(parameters), arguments, resolved.seed or 0, attributes)
 
 
 def _estimate(

@@ -20,7 +20,6 @@ from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution
 from bansac.evidence.rivals import significance_over_thresholds
 from bansac.evidence.significance import EXACT, MeasuredModel
-from bansac.evidence.vertical import has_verticals
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 
@@ -68,7 +67,8 @@ def model_confidence(solution: Solution, success: bool, configuration: str | Non
 
 def is_covered(request: Request) -> bool:
     """Return whether the coefficients are fitted for a request; they are not for one with verticals."""
-    return request.problem.name in COEFFICIENTS and not has_verticals(request.problem) and not request.as_paper
+    problem = request.problem
+    return problem.name in COEFFICIENTS and problem.traits.stricter is None and not request.as_paper
 
 
 def evidence(solution: Solution, success: bool, configuration: str | None) -> dict[str, float]:

@@ -80,12 +80,9 @@ class _Model(NamedTuple):
 
 
 class _Task(NamedTuple):
-    """The checked arguments; ``seconds`` is the time limit."""
+    """The checked request, and the limits of models and of seconds."""
 
     request: Request
-    scores: Floats | None
-    prior: Floats | None
-    weights: Floats | None
     max_models: float
     seconds: float
 
@@ -135,37 +132,25 @@ def estimate_multiple(
     (2, [50, 50])
     """
     check_names(settings.keys() & {"initial_model"})
-    problem, form = _find_problem(problem)
-    check_max_models(max_models)
+    if isinstance(problem, Problem):
+        form = form_of(problem)
+    else:
+        estimator = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
+        problem = estimator.load_problem()
+        form = form_of(problem, estimator.name)
+    most = math.inf if max_models is None else as_integer("max_models", max_models, 1, " or None")
     columns = as_columns("data", data, problem.channels)
     request = make_request(problem, columns, threshold, settings)
     try_once(problem, columns)
-    n, seconds = columns.shape[1], request.options.max_seconds
-    task = _Task(
-        replace(request, options=request.options.replace(trace=False)),
-        scores=None if request.scores is None else as_scores("scores", request.scores, n),
-        prior=None if request.priors is None else as_probabilities("priors", request.priors, n),
-        weights=None if request.weights is None else as_weights("weights", request.weights, n),
-        max_models=math.inf if max_models is None else max_models,
-        seconds=math.inf if seconds is None else seconds,
-    )
+    given: dict[str, Any] = {}
+    for name, check in {"scores": as_scores, "priors": as_probabilities, "weights": as_weights}.items():
+        if getattr(request, name) is not None:
+            given[name] = check(name, getattr(request, name), columns.shape[1])
+    request = replace(request, options=request.options.replace(trace=False), **given)
+    seconds = request.options.max_seconds
+    task = _Task(request, most, math.inf if seconds is None else seconds)
     models, last = _find_all(task)
     return _result(task, models, last, form)
-
-
-def check_max_models(value: Any) -> None:
-    """Raise a ValueError if a value is not an allowed ``max_models``."""
-    if value is not None:
-        as_integer("max_models", value, 1, " or None")
-
-
-def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
-    """Return the problem, and the form of its models: that of the estimator for a name, the problem's own otherwise."""
-    if isinstance(problem, Problem):
-        return problem, form_of(problem)
-    estimator = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
-    problem = estimator.load_problem()
-    return problem, form_of(problem, estimator.name)
 
 
 def _find_all(task: _Task) -> tuple[list[_Model], Result]:
@@ -186,10 +171,14 @@ def _find_all(task: _Task) -> tuple[list[_Model], Result]:
 def _add_models(task: _Task, models: list[_Model]) -> Result:
     """Append models found in the points that no model explains; return the result of the last search."""
     aside, failures = np.zeros(task.request.data.shape[1], np.bool_), 0
+    given: Any = task.request.priors
+    neutral, scores = given, task.request.scores
+    if given is None:
+        neutral = _NEUTRAL if scores is None else prior_of_scores(np.asarray(scores))
     while True:
         free = _free(task, models) & ~aside
         explained = _shares(task, models).sum(axis=0)
-        prior = (1.0 - explained) * _neutral_prior(task) if models else task.prior
+        prior = (1.0 - explained) * neutral if models else given
         result = _search(task, free, prior, most=_FEW_SAMPLES if failures else None)
         found = _measure(task, result) if result.success else None
         if found is not None and np.any(found.odds[free] > 1.0):  # not all points are more likely outliers
@@ -285,26 +274,12 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
         options = options.replace(max_seconds=max(task.seconds - task.request.watch.read()[0], 1e-3))
     if most is not None and options.max_iterations is not None and most < options.max_iterations:
         options = options.replace(max_iterations=max(most, options.min_iterations))
-    takes_prior = task.prior is not None or options.sampler_row.prior
+    takes_prior = task.request.priors is not None or options.sampler_row.prior
     prior = np.clip(prior[indices], _SMALLEST, 1.0) if takes_prior and prior is not None else None
-    scores, weights = (None if values is None else values[indices] for values in (task.scores, task.weights))
-    request = replace(
-        task.request,
-        data=np.ascontiguousarray(task.request.data[:, indices]),
-        options=options,
-        scores=scores,
-        priors=prior,
-        weights=weights,
-        watch=Stopwatch(),
-    )
-    return solve(request, explains=False)
-
-
-def _neutral_prior(task: _Task) -> Floats | float:
-    """Return the prior inlier probabilities of points that no model explains."""
-    if task.prior is not None:
-        return task.prior
-    return _NEUTRAL if task.scores is None else prior_of_scores(task.scores)
+    data, given = np.ascontiguousarray(task.request.data[:, indices]), (task.request.scores, task.request.weights)
+    scores, weights = (None if values is None else np.asarray(values)[indices] for values in given)
+    part: dict[str, Any] = {"data": data, "options": options, "scores": scores, "priors": prior, "weights": weights}
+    return solve(replace(task.request, **part, watch=Stopwatch()), explains=False)
 
 
 def _measure(task: _Task, result: Result) -> _Model:
@@ -359,7 +334,6 @@ def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) ->
             last.message if len(last.inliers) == n else f"no {name} in {n} points; the last search: {last.message}"
         )
     return MultipleResult(
-        models=tuple(result.model for result in results),
         labels=labels,
         probabilities=probabilities,
         results=tuple(results),

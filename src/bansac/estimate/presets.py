@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from bansac.engine.components import check_abilities
 from bansac.engine.option_groups import Network, Restarts
-from bansac.engine.options import Degeneracy, LocalOptimization, Verification, Weighting
+from bansac.engine.options import Degeneracy, LocalOptimization, RefinerName, Verification, Weighting
 from bansac.engine.options import Options as Options
 from bansac.engine.options import check_names as check_names
-from bansac.engine.refinement import Refiner, RefinerName
 from bansac.engine.sampling import Sampler, SamplerName
 from bansac.engine.scoring import Score, ScoreName
 from bansac.engine.stopping import Stop, StopName
@@ -42,7 +41,7 @@ class Settings(TypedDict, total=False):
     verification: Verification | None
     local_optimization: LocalOptimization | None
     degeneracy: Degeneracy | None
-    refinement: RefinerName | Refiner | None
+    refinement: RefinerName | None
     seed: int | None
     trace: bool
 
@@ -188,4 +187,4 @@ def with_defaults(options: Options, preset: Preset, problem: Problem) -> Options
     if options.max_iterations is None:
         most = preset.max_iterations.get(problem.name, problem.default_max_iterations)
         options = options.replace(max_iterations=max(most, options.min_iterations))
-    return options.replace(restarts=options.restart_rules.over(Restarts(agreement=problem.default_agreement)))
+    return options.replace(restarts=options.restart_rules.over(Restarts(agreement=2)))

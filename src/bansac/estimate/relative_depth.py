@@ -6,6 +6,7 @@ The last fit uses the points and the depths, each with its noise.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from bansac.estimate.request import Request
 from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.sample import refine_on_all
 from bansac.estimate.solution import Solution
-from bansac.estimate.solve import Conclude, find_solution, finish, refine, solve
+from bansac.estimate.solve import find_solution, finish, refine, solve
 from bansac.estimate.verdict import Verdict
 from bansac.evidence.configuration import UNVERIFIED, find_configuration
 from bansac.evidence.significance import Reason, judge
@@ -47,7 +48,7 @@ _SHIFTED, _LARGE = 5.0, 0.2
 _DISAGREE = "the depths do not agree with the matches"
 
 
-def solve_with_depths(request: Request, depths: Floats, conclude: Conclude) -> Result:
+def solve_with_depths(request: Request, depths: Floats, conclude: Callable[[Solution], Solution]) -> Result:
     """Return the result of a request of the relative pose with the depths of both images (2 x N), 0 if unknown.
 
     ``conclude`` is for solutions that do not use the depths.
@@ -73,10 +74,12 @@ def _search(part: Request, most: int | None) -> Solution | None:
     if most is not None:
         part = replace(part, options=part.options.replace(max_iterations=min(most, limit or most), min_iterations=0))
     solution = find_solution(part)
-    if not _is_significant(solution) or part.problem is not RELATIVE_DEPTH:
-        return solution if _is_significant(solution) else None
-    refined = refine(solution)
-    return refined if _is_significant(refined) else solution
+    if not _is_significant(solution):
+        return None
+    if part.problem is RELATIVE_DEPTH:
+        refined = refine(solution)
+        return refined if _is_significant(refined) else solution
+    return solution
 
 
 def _is_significant(solution: Solution) -> bool:

@@ -14,7 +14,6 @@ from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Arguments, Threshold, find_preset, resolve_options
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.evidence.noise_scale import first_threshold, is_in_other_unit
-from bansac.evidence.vertical import has_verticals
 from bansac.evidence.weights import density_weights, prior_of_scores, reliability_weights, scale_weights
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
@@ -68,7 +67,7 @@ class Request:
         """The priors of matches of two images from their neighbours; None if the search does not use them."""
         options = self.options
         uses = options.neighbours and options.sampler_row.prior and self.priors is None
-        of_images = self.problem.traits.of_images and not has_verticals(self.problem)
+        of_images = self.problem.traits.of_images and self.problem.traits.stricter is None
         return neighbour_priors(self.data) if uses and of_images else None
 
     def prior_and_quality(self) -> tuple[Floats | None, Floats | None]:

@@ -6,14 +6,14 @@ import functools
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace as Trace
-from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
+from bansac.matches.storage import read_fields, to_plain, write_fields
 from bansac.maths.arrays import Floats
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from typing_extensions import TypeVar
 
-    from bansac.geometry.camera import Camera
     from bansac.matches.images import ImageLike
 
     Model = TypeVar("Model", default=Any)
@@ -131,17 +130,6 @@ class Rival(NamedTuple):
     threshold: float
 
 
-_STOPS = {
-    "agreement": "the model was confirmed: restarts agree on it, or one found it and it holds for most data",
-    "max_iterations": "the largest number of iterations was reached",
-    "max_seconds": "the time limit was reached",
-    "ransac": "enough samples, at the desired confidence, for one of inliers only",
-    "sprt": "enough samples, at the desired confidence, for one of inliers only that the test does not reject",
-    "prosac": "enough samples of the best data, whose support is not random",
-    "bansac": "the number of improbable data points is the number of outliers of the best model",
-    "no_data": "there were too few data points for a sample",
-}
-
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
 
@@ -198,20 +186,9 @@ class Result(_Pair[Model]):
     trace : Trace or None
         Record of the iterations, with ``trace=True``.
     configuration : str or None
-        "ambiguous" if the data support a second model, the ``rival``, if many inliers are on a plane, and outliers off
-        it support another epipolar geometry, or if nearly all inliers are on three planes, as of a repeated pattern;
-        the result may be the wrong one. Else the configuration of the inliers of two views: "general", "misfit",
-        "static", "planar", "pure_rotation", "collinear" or "undetermined_focal". With "misfit" the residuals of
-        neighbouring matches are alike, as with lens distortion, a deformation or a wrong epipolar geometry, or other
-        focal lengths fit better. It is also the configuration of an absolute pose that another focal length or lens
-        distortion fits better. With "static" many inliers do not move, as those of a logo, and others do. Planar points
-        and a pure rotation do not determine a fundamental matrix; for this problem both are "planar". With
-        "pure_rotation" the translation of E and of the pose is undetermined. With "collinear", also that of a plane of
-        space, the run has no success. With "undetermined_focal" the inliers do not determine an unknown focal length,
-        because the optical axes meet or the motion is small; this is also the configuration of an absolute pose whose
-        3D points do not determine it. With "undetermined_curvature" a simpler curve fits the points of a circle, an
-        ellipse or a polynomial as well: a line, a parabola or a lower degree. The plane of a homography is "planar".
-        None without a model and for other models.
+        Whether the inliers determine the model. ``message`` explains it, and the page "How sure a result is" of the
+        documentation. It is "general", "planar", "pure_rotation", "collinear", "ambiguous", "misfit", "static",
+        "undetermined_focal" or "undetermined_curvature". None without a model, and for other models.
     rival : Rival or None
         A second model that many points support, and that chance does not explain.
     first_threshold : float or None
@@ -327,59 +304,14 @@ class Result(_Pair[Model]):
             texts = [textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts.items()]
         return "\n".join([summary, *texts])
 
-    def _words(self) -> dict[str, str]:
-        """Return the verdict, the model and the run as texts by name."""
-        inliers = f"{self.num_inliers} of {len(self.inliers)} ({self.inlier_ratio:.1%})"
-        stop = _STOPS.get(self.stop_reason, "a stopping criterion of this name")
-        if self.stop_reason == "restarts":
-            stop = "all restarts took place" if self.restarts > 1 else "all iterations of the restart took place"
-        words = {
-            "Verdict": "success" if self.success else "failure",
-            "Reason": self.message,
-            "Inliers": f"{inliers} at threshold {threshold_in_words(self)}",
-            "Model": _model_in_words(self.model),
-            "Stopped by": f"{self.stop_reason}: {stop}",
-            "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
-            f"{_counted(self.models_tested, 'model')} tested",
-            "Time": self.timing,
-        }
-        if (counts := summarize_posterior(self.probabilities)) is not None:
-            words["Posterior"] = f"{posterior_in_words(counts)}. {WHY_COUNTS_DIFFER}"
-        if self.model_confidence is not None:
-            words["Model confidence"] = f"{self.model_confidence:.3f}"
-        if self.configuration is not None:
-            words["Configuration"] = self.configuration
-        if (rival := self.rival) is not None:
-            words["Rival"] = f"{np.count_nonzero(rival.inliers)} inliers at threshold {rival.threshold:.4g}"
-        return words
-
-    def _repr_html_(self) -> str:
-        """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report.summary import html_table, residual_histogram
-
-        histogram = "" if self.model is None else residual_histogram(self.residuals, self.threshold)
-        return html_table(self._words()) + histogram
-
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as JSON types, for ``json.dumps``.
-
-        Arrays become lists, a pose and the trace become dicts, and non-finite numbers become None.
-
-        Examples
-        --------
-        >>> import json, bansac
-        >>> points = [[x, 2.0 * x] for x in range(30)]
-        >>> result = bansac.fit_line(points, threshold=0.1)
-        >>> json.loads(json.dumps(result.to_dict()))["iterations"] == result.iterations
-        True
-        """
+        """Return all fields as JSON types: arrays become lists, and numbers that are not finite None."""
         return {name: to_plain(value) for name, value in self._fields().items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file for :meth:`load`; an existing file is replaced atomically.
+        """Write the result to a ``.npz`` file for :meth:`load`; an existing file is replaced atomically.
 
-        ``.npz`` stores binary arrays; ``.json`` stores the dict from :meth:`to_dict`. Another extension is a
-        ValueError, a file that cannot be written an OSError.
+        Another extension is a ValueError, a file that cannot be written an OSError.
         """
         write_fields(path, self._fields())
 
@@ -400,8 +332,13 @@ class Result(_Pair[Model]):
         >>> again.num_inliers
         30
         """
-        of_later_versions = dict.fromkeys(("rival", "first_threshold", "model_confidence"))
-        return _restored(cls, path, of_later_versions | read_fields(path))
+        fields = read_fields(path)
+        if other := cls.__dataclass_fields__.keys() ^ fields.keys():
+            raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
+        try:
+            return cls(**{name: _loaded(name, value) for name, value in fields.items()})
+        except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
+            raise ValueError(f"{path} holds no result: {error}") from None
 
     def _fields(self) -> dict[str, Any]:
         fields = self.__getstate__() | {"model": _stored(self.model)}
@@ -409,29 +346,19 @@ class Result(_Pair[Model]):
             fields["rival"] = self.rival._asdict() | {"model": _stored(self.rival.model)}
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
-    def plot(
-        self,
-        x1: ArrayLike | None = None,
-        x2: ArrayLike | None = None,
-        *,
-        K: ArrayLike | Camera | None = None,
-        ax: Axes | None = None,
-    ) -> Figure:
-        """Draw the data of the run with its model; without data, plot the trace.
+    def plot(self, x1: ArrayLike | None = None, x2: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
+        """Draw the data of the run; without data, plot the trace.
 
-        Points are coloured by their probability, or by the inlier mask if there are no probabilities. A line, circle,
-        ellipse or polynomial is drawn as a curve, a plane as a surface. Crosses show where the model of a 3D motion or
-        of an absolute pose moves or projects the inliers. Rings mark inliers of a rival only. Matches without images
-        are drawn as segments from image 1 to image 2; :meth:`plot_matches` draws them on the images.
+        Points are coloured by their probability, or by the inlier mask if there are no probabilities. Matches are
+        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images. Without data and a trace, or
+        with another number of points, a ValueError is raised.
 
         Parameters
         ----------
         x1 : (N, 2) or (N, 3) array_like or None, optional
-            The points of this result, those of image 1, or the 3D points of an absolute pose.
-        x2 : (N, 2) or (N, 3) array_like or None, optional
-            The other points of the matches.
-        K : (3, 3) array_like or Camera, optional
-            Camera of an absolute pose, if one was given to the estimator.
+            The points of this result, or those of image 1.
+        x2 : (N, 2) array_like or None, optional
+            The points of image 2.
         ax : matplotlib.axes.Axes or None, optional
             Axes to draw into, for 3D points with ``projection="3d"``; by default a new figure.
 
@@ -439,13 +366,6 @@ class Result(_Pair[Model]):
         -------
         matplotlib.figure.Figure
             The figure. Without data: plots of inlier ratio, gamma and the stop counters over the iterations.
-
-        Raises
-        ------
-        ValueError
-            If the number of points differs from that of the result, or there are no data and the result has no trace.
-        ImportError
-            If Matplotlib is not installed.
 
         Examples
         --------
@@ -459,8 +379,7 @@ class Result(_Pair[Model]):
             from bansac.plotting.data import plot_data
 
             values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
-            rival = None if self.rival is None else (self.rival.inliers, self.rival.inliers & ~self.inliers)
-            return plot_data((x1, x2), self.model, self.residuals, values, K, ax, rival)
+            return plot_data(x1, x2, values, ax)
         if self.trace is None:
             raise ValueError(
                 "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
@@ -470,26 +389,16 @@ class Result(_Pair[Model]):
         return plot_trace(self.trace, n_points=len(self.inliers))
 
     def plot_matches(
-        self,
-        image1: ImageLike,
-        image2: ImageLike,
-        x1: ArrayLike,
-        x2: ArrayLike,
-        *,
-        max_matches: int = 250,
-        seed: int = 0,
-        title: str | None = None,
-        ax: Axes | None = None,
+        self, image1: ImageLike, image2: ImageLike, x1: ArrayLike, x2: ArrayLike, **settings: Any
     ) -> Figure:
         """Draw the two images and the matches, coloured by their probability; inliers have thick lines.
 
-        ``x1`` and ``x2`` are the matches of this result. The other arguments, the figure that is returned and the
-        errors are those of :func:`bansac.plotting.plot_matches`.
+        ``x1`` and ``x2`` are the matches of this result. ``settings`` are ``max_matches``, ``seed``, ``title`` and
+        ``ax`` of :func:`bansac.plotting.plot_matches`, with the same figure and errors.
         """
         from bansac.plotting import plot_matches
 
-        shown: dict[str, Any] = {"max_matches": max_matches, "seed": seed, "title": title, "ax": ax}
-        return plot_matches(image1, image2, x1, x2, self.probabilities, inliers=self.inliers, **shown)
+        return plot_matches(image1, image2, x1, x2, self.probabilities, inliers=self.inliers, **settings)
 
     def report(
         self,
@@ -499,13 +408,13 @@ class Result(_Pair[Model]):
         *,
         image1: ImageLike | None = None,
         image2: ImageLike | None = None,
-        trace: Trace | None = None,
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
     ) -> None:
         """Write an HTML page with the points coloured by their posterior, a summary and, with a trace, a replay.
 
-        The page is self-contained. An existing file is replaced atomically.
+        The page is self-contained. An existing file is replaced atomically. An image that cannot be read, and a file
+        that cannot be written, is an OSError, another number of points a ValueError. Images need OpenCV.
 
         Parameters
         ----------
@@ -516,21 +425,10 @@ class Result(_Pair[Model]):
             omitted.
         image1, image2 : path or (H, W[, 3 or 4]) array_like, optional
             Images; large ones are scaled down. Without images only the points are drawn.
-        trace : Trace or None, optional
-            Trace of another run on the same data, instead of the trace of this result (``trace=True``).
         settings : mapping of str to object, optional
             Further settings of the run, to be listed on the page.
         title : str or None, optional
             Heading of the page; by default the names of the images.
-
-        Raises
-        ------
-        OSError
-            If an image cannot be read or the file cannot be written.
-        ValueError
-            If the number of points differs from that of the result, or the trace is from other data.
-        ImportError
-            If images are given and OpenCV is not installed.
 
         Examples
         --------
@@ -545,9 +443,8 @@ class Result(_Pair[Model]):
         """
         from bansac.plotting.report.page import write_report
 
-        shown = self.trace if trace is None else trace
         rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
-        write_report(path, (x1, x2), (image1, image2), self, shown, self._words(), rows, title)
+        write_report(path, (x1, x2), (image1, image2), self, rows, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -556,8 +453,6 @@ class MultipleResult(_Labelled):
 
     Parameters
     ----------
-    models : tuple
-        The models, the one with most points first.
     labels : (N,) ndarray of int
         Index of the model of each point; -1 if it belongs to none.
     probabilities : (N, K + 1) ndarray of float
@@ -578,7 +473,6 @@ class MultipleResult(_Labelled):
         Times of the call, as in :class:`Result`.
     """
 
-    models: tuple[Any, ...]
     labels: NDArray[np.int64]
     probabilities: NDArray[np.float64]
     results: tuple[Result, ...]
@@ -588,6 +482,11 @@ class MultipleResult(_Labelled):
     seed: int
     seconds: float
     loading_seconds: float
+
+    @property
+    def models(self) -> tuple[Any, ...]:
+        """The models, the one with most points first."""
+        return tuple(result.model for result in self.results)
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -610,37 +509,8 @@ class MultipleResult(_Labelled):
         lines = [f"MultipleResult({outcome}: {self.message}", *(f"  {result.message}" for result in self.results)]
         return "\n".join(lines) + f"\n  {1e3 * self.seconds:.2f} ms, seed {self.seed})"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a ``.npz`` or ``.json`` file for :meth:`load`, with the errors of :meth:`Result.save`."""
-        results = {str(k): result._fields() for k, result in enumerate(self.results)}
-        fields = vars(self) | {"results": results}
-        del fields["models"]  # those of the results
-        write_fields(path, fields)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a result written by :meth:`save`, with the errors of :meth:`Result.load`.
-
-        Examples
-        --------
-        >>> import bansac, pathlib, tempfile
-        >>> points = [[x, slope * x] for x in range(30) for slope in (1.0, -2.0)]
-        >>> result = bansac.estimate_multiple("line", points, threshold=0.1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.save(pathlib.Path(folder, "lines.npz"))
-        ...     again = bansac.MultipleResult.load(pathlib.Path(folder, "lines.npz"))
-        >>> len(again.models)
-        2
-        """
-        fields = {"models": (), "results": {}} | read_fields(path)  # without models, npz files have no results
-        result = _restored(cls, path, fields)
-        return replace(result, models=tuple(part.model for part in result.results))
-
     def plot(self, points: ArrayLike, *, ax: Axes | None = None) -> Figure:
-        """Draw the models, and points coloured by their labels; points without a model are grey.
-
-        Lines, circles, ellipses and polynomials are drawn as curves, planes of 3D points as surfaces. Other models of
-        points of the plane, such as homographies, have the outline of their points.
+        """Draw points coloured by their labels; points without a model are grey.
 
         Parameters
         ----------
@@ -651,7 +521,7 @@ class MultipleResult(_Labelled):
         """
         from bansac.plotting.data import plot_labels
 
-        return plot_labels(points, self.labels, [(r.model, r.residuals) for r in self.results], ax)
+        return plot_labels(points, self.labels, ax)
 
 
 def threshold_in_words(result: Result, unit: str = "") -> str:
@@ -678,54 +548,17 @@ def posterior_in_words(counts: Mapping[str, int]) -> str:
     return f"{counts['inlier']} {sure} inliers, {counts['outlier']} {sure} outliers, {counts['undecided']} undecided"
 
 
-def _model_in_words(model: Any) -> str:
-    if model is None:
-        return "none"
-    if hasattr(model, "_asdict"):
-        return "\n".join(f"{name} = {_array_in_words(part, name)}" for name, part in model._asdict().items())
-    return _array_in_words(model)
-
-
-def _array_in_words(array: Any, name: str = "") -> str:
-    prefix, array = f"{name} = " if name else "", np.asarray(array)
-    width = max(len(f"{value:.6g}") for value in array.flat) if array.ndim == 2 else 0  # columns are aligned
-    return np.array2string(array, formatter={"float_kind": f"{{:{width}.6g}}".format}, prefix=prefix)
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}" + ("" if number == 1 else "s")
-
-
 def _stored(model: Any) -> Any:
     return model._asdict() | {"type": "AbsolutePose"} if isinstance(model, AbsolutePose) else model
 
 
-_Restored = TypeVar("_Restored", bound=Result | MultipleResult)
-
-
-def _restored(cls: type[_Restored], path: str | os.PathLike[str], fields: Mapping[str, Any]) -> _Restored:
-    if other := cls.__dataclass_fields__.keys() ^ fields.keys():
-        names = ", ".join(sorted(other))
-        raise ValueError(f"{path} holds no result ({cls.__name__}): it lacks, or has besides, {names}")
-    try:
-        return cls(**{name: _loaded(name, value) for name, value in fields.items()})
-    except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
-        raise ValueError(f"{path} holds no result: {error}") from None
-
-
 def _loaded(name: str, value: Any) -> Any:
-    if name == "results":
-        parts = ({name: _loaded(name, field) for name, field in fields.items()} for fields in value.values())
-        return tuple(Result(**fields) for fields in parts)
     if name == "trace" and value is not None:
-        snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
-        return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)
+        snapshots = {int(at): beliefs for at, beliefs in value.pop("snapshots", {}).items()}
+        return Trace(**value, snapshots=snapshots)
     if name == "rival" and value is not None:
         return Rival(**{part: _loaded(part, content) for part, content in value.items()})
-    if isinstance(value, dict):
-        pose = _POSES[value.pop("type", "RelativePose")]
-        return pose(**{name: as_array(name, part) for name, part in value.items()})
-    return as_array(name, value) if isinstance(value, list | np.ndarray) else value
+    return _POSES[value.pop("type", "RelativePose")](**value) if isinstance(value, dict) else value
 
 
 def _frozen(value: Any) -> Any:

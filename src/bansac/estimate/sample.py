@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.refinement import REFINERS
-from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.refinement.lm import biweight_scale, minimize_biweight
 from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution, measure
@@ -41,7 +40,7 @@ def samples(request: Request) -> Iterator[tuple[Request, Ints]]:
     """
     problem, options, n = request.problem, request.options, request.data.shape[1]
     needs_all = options.trace or request.as_paper or request.needs_all
-    if n < 2 * _SIZE or needs_all or options.refiner(problem) is not REFINERS["lm"]:
+    if n < 2 * _SIZE or needs_all or options.refiner(problem) != "lm":
         return
     columns = dict[str, Floats]()
     if request.scores is not None or request.priors is not None:
@@ -90,7 +89,7 @@ def _minimize(solution: Solution, near: Floats, scale: float) -> Floats | None:
     model = problem.to_frame(solution.model, transform)
     if model is None:
         return None
-    manifold, work, square = select_manifold(problem), find_work(problem), (scale * float(transform[0])) ** 2
+    manifold, work, square = select_manifold(problem), make_work(problem), (scale * float(transform[0])) ** 2
     gain = _LEAST_GAIN / max(near.shape[1], 1)  # relative to the sum
     minimize_biweight(manifold, work, near, square, _STEPS, gain, model, np.empty(problem.scratch_size))
     model = problem.from_frame(model, transform)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -41,15 +41,18 @@ _COARSE = 20.0
 # If the threshold is estimated, displacements within this number of first thresholds may differ by their noise only.
 _NOISE = 2.0
 
+# Fields of a solution that the result has, too.
+_OF_SEARCH = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
+_OF_RESULT = *_OF_SEARCH, "inliers", "residuals", "score", "threshold"
+
 # Smallest limit of the time of a search.
 _LEAST_SECONDS = 1e-3
 
 
-Conclude: TypeAlias = Callable[[Solution], Solution]
-"""Type of what follows the engine."""
+_Conclude = Callable[[Solution], Solution]  # what follows the engine
 
 
-def solve(request: Request, conclude: Conclude | None = None, *, explains: bool = True) -> Result:
+def solve(request: Request, conclude: _Conclude | None = None, *, explains: bool = True) -> Result:
     """Return the result of a request.
 
     ``conclude`` refines the solution of the engine or gives it its public form. If a run fails and ``explains``, short
@@ -67,20 +70,24 @@ def solve(request: Request, conclude: Conclude | None = None, *, explains: bool 
         return finish(solution, hint)
 
 
-def find_solution(request: Request, conclude: Conclude | None = None) -> Solution:
+def find_solution(request: Request, conclude: _Conclude | None = None) -> Solution:
     """Return the solution of a sample of many data, refined and measured on all, or that of the search of all data.
 
     The counts are those of all searches.
     """
     counts: dict[str, Any] = dict.fromkeys(("iterations", "models_tested", "restarts"), 0)
+    limit = request.options.max_seconds
 
     def run(part: Request) -> Solution:
-        found = search(_in_time(part))
+        if limit is not None:
+            left = max(limit - request.watch.read()[0], _LEAST_SECONDS)
+            part = replace(part, options=part.options.replace(max_seconds=left))
+        found = search(part)
         counts.update({name: number + getattr(found, name) for name, number in counts.items()})
         return replace(found, **counts)
 
     for part, rows in samples(request):
-        found, limit = run(part), request.options.max_seconds
+        found = run(part)
         is_over = limit is not None and request.watch.read()[0] >= limit
         if found.model is None or not (is_over or is_enough(found)):
             continue
@@ -91,15 +98,6 @@ def find_solution(request: Request, conclude: Conclude | None = None) -> Solutio
         break
     found = run(request)
     return found if conclude is None or found.model is None else conclude(found)
-
-
-def _in_time(request: Request) -> Request:
-    """Return a request with the time that is left of its limit."""
-    seconds = request.options.max_seconds
-    if seconds is None:
-        return request
-    left = max(seconds - request.watch.read()[0], _LEAST_SECONDS)
-    return replace(request, options=request.options.replace(max_seconds=left))
 
 
 def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
@@ -180,8 +178,8 @@ def refine(solution: Solution, **changes: Any) -> Solution:
     request = solution.request
     options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False, **changes)
     refined = search(replace(request, options=options, initial_model=solution.model))
-    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace", "alternative"
-    return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})
+    kept = {name: getattr(solution, name) for name in (*_OF_SEARCH, "alternative")}
+    return replace(refined, request=request, rival=None, **kept)
 
 
 def _find_rival(solution: Solution, run: Search) -> Rival | None:
@@ -223,24 +221,15 @@ def finish(solution: Solution, hint: str = "") -> Result:
     seconds, loading_seconds = request.watch.read()
     return Result(
         model=public,
-        inliers=solution.inliers,
-        residuals=solution.residuals,
         probabilities=posterior if success else None,
-        beliefs=solution.beliefs,
-        score=solution.score,
-        threshold=solution.threshold,
-        iterations=solution.iterations,
-        models_tested=solution.models_tested,
-        restarts=solution.restarts,
-        stop_reason=solution.stop_reason,
         success=success,
         message=f"{start}{text}{hint}",
         seed=seed,
         seconds=seconds,
         loading_seconds=loading_seconds,
-        trace=solution.trace,
         configuration=configuration,
         rival=rival,
         first_threshold=request.unit * request.threshold if request.is_estimated else None,
         model_confidence=confidence if public is not None and is_covered(request) else None,
+        **{name: getattr(solution, name) for name in _OF_RESULT},
     )

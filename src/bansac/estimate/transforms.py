@@ -46,10 +46,7 @@ def estimate_similarity(
 ) -> Result[Floats]:
     """Estimate the similarity between two sets of 2D points from matches with outliers.
 
-    Parameters
-    ----------
-    x1, x2, threshold, **settings
-        As in :func:`bansac.estimate_affine`; the transfer error is ``|x2 - s R x1 - t|``.
+    The arguments are those of :func:`bansac.estimate_affine`; the transfer error is ``|x2 - s R x1 - t|``.
 
     Returns
     -------
@@ -107,11 +104,8 @@ def estimate_similarity_3d(
 ) -> Result[Floats]:
     """Estimate the similarity between two sets of 3D points from matches with outliers.
 
-    Parameters
-    ----------
-    x1, x2, threshold, **settings
-        As in :func:`bansac.estimate_rigid_3d`, with the same errors. The units of the sets may differ; the distance
-        ``|x2 - s R x1 - t|`` of an inlier is in that of ``x2``.
+    The arguments are those of :func:`bansac.estimate_rigid_3d`. The units of the sets may differ; the distance
+    ``|x2 - s R x1 - t|`` of an inlier is in that of ``x2``.
 
     Returns
     -------
@@ -136,10 +130,7 @@ def estimate_affine_3d(
 ) -> Result[Floats]:
     """Estimate the affine map between two sets of 3D points from matches with outliers.
 
-    Parameters
-    ----------
-    x1, x2, threshold, **settings
-        As in :func:`bansac.estimate_similarity_3d`, with the same errors; the distance is ``|x2 - A x1 - b|``.
+    The arguments are those of :func:`bansac.estimate_similarity_3d`; the distance is ``|x2 - A x1 - b|``.
 
     Returns
     -------

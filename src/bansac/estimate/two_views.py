@@ -4,13 +4,12 @@ import functools
 import math
 import warnings
 from dataclasses import replace
-from typing import Literal, TypeAlias, Unpack, get_args
+from typing import TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
-from bansac.engine.option_fields import check_name
 from bansac.estimate import cameras
 from bansac.estimate.cameras import CameraLike
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
@@ -26,8 +25,6 @@ from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats, as_floats
 from bansac.maths.normalisation import fix_sign
 from bansac.maths.validate import as_matches, as_numbers, as_size
-
-EpipolarError = Literal["default", "sampson", "symmetric"]
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
 """Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""
@@ -204,7 +201,6 @@ def estimate_essential(
     K2: CameraLike | None = None,
     *,
     threshold: Threshold = None,
-    epipolar_error: EpipolarError = "default",
     **settings: Unpack[Arguments],
 ) -> Result[Floats]:
     """Estimate the essential matrix of two calibrated images from matches with outliers.
@@ -216,17 +212,14 @@ def estimate_essential(
     K1, K2 : (3, 3) array_like or Camera, optional
         Camera matrices, or cameras with lens distortion (:class:`bansac.Camera`). Without ``K2`` both images are
         assumed to have the camera ``K1``. If all points are far from the principal point, or most have a focal length
-        too small for them, a warning names the argument. Without a threshold, focal lengths below 50 have one, too.
+        too small for them, a warning names the argument.
     threshold : float or "auto", optional
         Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is
         divided by the mean focal length; of a camera with distortion, by the median of the local ones, and the model is
         then refined with the Sampson distance in the distorted image, which also gives residuals and inliers. With
-        ``preset="paper"`` the threshold is in normalised units, 1e-3 by default.
-    epipolar_error : {"default", "sampson", "symmetric"}
-        Distance of a match: the Sampson distance, or the root of the summed squares of the distances to both epipolar
-        lines, about twice the Sampson distance. ``"default"`` is ``"sampson"``, and ``"symmetric"`` with
-        ``preset="paper"``.
+        ``preset="paper"`` the threshold is in normalised units, 1e-3 by default, and the distance is the root of the
+        summed squares of the distances to both epipolar lines, about twice the Sampson distance.
     **settings
         ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors.
 
@@ -246,7 +239,7 @@ def estimate_essential(
     >>> result.success
     True
     """
-    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, epipolar_error, settings)
+    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, settings)
     return solve(request, functools.partial(_conclude_essential, jacobians))
 
 
@@ -265,7 +258,6 @@ def estimate_relative_pose(
     K2: CameraLike | None = None,
     *,
     threshold: Threshold = None,
-    epipolar_error: EpipolarError = "default",
     gravity1: ArrayLike | None = None,
     gravity2: ArrayLike | None = None,
     depth1: ArrayLike | None = None,
@@ -285,7 +277,7 @@ def estimate_relative_pose(
 
     Parameters
     ----------
-    x1, x2, K1, K2, threshold, epipolar_error, **settings
+    x1, x2, K1, K2, threshold, **settings
         As in :func:`bansac.estimate_essential`; without ``K2`` both images are assumed to have the camera ``K1``.
         ``K1`` and ``K2`` may be cameras without a focal length (:meth:`bansac.Camera.unknown_focal`). It is then
         estimated, too. The same camera twice, or ``K2=None``, has one focal length in both images.
@@ -325,12 +317,12 @@ def estimate_relative_pose(
     """
     verticals = _as_verticals(gravity1, gravity2)
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
-        if verticals is not None or depth1 is not None or depth2 is not None or epipolar_error != "default":
-            raise ValueError("gravity1, gravity2, depth1, depth2 and epipolar_error need known focal lengths")
+        if verticals is not None or depth1 is not None or depth2 is not None:
+            raise ValueError("gravity1, gravity2, depth1 and depth2 need known focal lengths")
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
         return estimate_unknown_focal(as_matches(x1, x2), K1, K2, threshold, settings, _DEFAULT_PIXELS)
-    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, epipolar_error, settings, RELATIVE_POSE)
+    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, settings, RELATIVE_POSE)
     if verticals is not None:
         from bansac.problems.upright import upright
 
@@ -429,24 +421,20 @@ def _request_essential(
     K1: CameraLike | None,
     K2: CameraLike | None,
     threshold: Threshold,
-    epipolar_error: EpipolarError,
     settings: Arguments,
     form: ModelForm | None = None,
 ) -> tuple[Request, Jacobians | None]:
-    """Return the request of E with the chosen epipolar error, and the jacobians of :func:`as_rays` for Sampson's."""
+    """Return the request of E with its epipolar error, and the jacobians of :func:`as_rays` for Sampson's."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
-    check_name("epipolar_error", epipolar_error, get_args(EpipolarError))
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, settings.get("preset"))
-    if unit != 1.0 and is_default_threshold(threshold, settings.get("options")):
-        cameras.check_unit(unit, rays, depth=4)
     request = make_request(
         ESSENTIAL, rays, threshold, settings, form=form, unit=unit, two_views=True,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS,
         needs_all=jacobians is not None,
         hint=_pixels_hint(rays) if K1 is None else "",
     )  # fmt: skip
-    if epipolar_error == "symmetric" or (epipolar_error == "default" and request.as_paper):
+    if request.as_paper:
         return replace(request, problem=ESSENTIAL_SYMMETRIC), None
     return request, jacobians
 
@@ -463,8 +451,6 @@ def as_rays(
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")
         return data, 1.0, None
-    if K2 is not None and K2 is not K1:
-        cameras.check_order(K1, K2, data)
     first = cameras.unproject("K1", K1, data[:2], depth=5)
     second = cameras.unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)
     if find_preset(preset).as_paper:

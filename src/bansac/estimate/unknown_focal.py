@@ -13,22 +13,20 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.cameras import CameraLike, check_order, check_size, unproject
+from bansac.estimate.cameras import CameraLike, check_size, unproject
 from bansac.estimate.damped_least_squares import Linearize, minimize
-from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
-from bansac.estimate.planar_target import choose_pose
+from bansac.estimate.model_forms import as_pose, form_of
 from bansac.estimate.presets import Arguments, Threshold
 from bansac.estimate.request import make_request
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.solution import Solution
 from bansac.estimate.solve import solve
+from bansac.estimate.twins import choose_pose
 from bansac.geometry import cross_matrix, focal_lengths, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
 from bansac.problems import absolute_pose
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
@@ -101,22 +99,12 @@ def _are_determined(normal: Floats, noise: _Noise, count: int) -> bool:
 class _View(NamedTuple):
     name: str
     camera: CameraLike
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the focal length is known."""
-        return not isinstance(self.camera, Camera) or self.camera.has_focal
-
-    @property
-    def K(self) -> Floats:
-        """The camera matrix."""
-        return self.camera.K if isinstance(self.camera, Camera) else as_camera(self.name, self.camera)
+    is_known: bool  # whether the focal length is
+    K: Floats
 
     def half_diagonal(self, x: Floats) -> float:
         """Return half the diagonal of the image, or the distance of the farthest point (2 x N) from the centre."""
         camera = self.camera
-        if isinstance(camera, Camera) and not camera.has_focal and camera.is_distorted:
-            raise ValueError(f"{self.name} has distortion, which needs a focal length: undistort the points first")
         if isinstance(camera, Camera) and camera.width is not None and camera.height is not None:
             check_size(f"size of {self.name}", (camera.height, camera.width), x)
             return 0.5 * math.hypot(camera.width, camera.height)
@@ -124,9 +112,16 @@ class _View(NamedTuple):
 
     def matrix(self, focal: float) -> Floats:
         """Return the camera matrix, with this focal length if it is unknown."""
-        if isinstance(self.camera, Camera) and not self.camera.has_focal:
-            return self.camera.with_focal(focal).K
-        return self.K
+        return self.K if self.is_known else np.where(np.isnan(self.K), focal, self.K)
+
+
+def _view(name: str, camera: CameraLike) -> _View:
+    """Check a camera."""
+    if not isinstance(camera, Camera):
+        return _View(name, camera, True, as_camera(name, camera))
+    if not camera.has_focal and camera.is_distorted:
+        raise ValueError(f"{name} has distortion, which needs a focal length: undistort the points first")
+    return _View(name, camera, camera.has_focal, camera.K)
 
 
 class _Matches(NamedTuple):
@@ -158,16 +153,14 @@ def estimate_unknown_focal(
     """
     if K1 is None:
         raise ValueError("K1 must be given if K2 is")
-    check_order(K1, K1 if K2 is None else K2, data, depth=4)
-    matches = _relative_to_principal_points(data, [_View("K1", K1), _View("K2", K1 if K2 is None else K2)])
+    _refuse_initial_model(settings)
+    matches = _relative_to_principal_points(data, [_view("K1", K1), _view("K2", K1 if K2 is None else K2)])
     problem, plausibility = _select(matches)
-    from_public = functools.partial(_model_of_pose, problem, matches)
     request = make_request(
         problem,
         matches.data,
         threshold,
         settings,
-        form=form_of(problem)._replace(from_public=from_public),
         default_threshold=default_threshold,
         unit=matches.unit,
         two_views=True,
@@ -207,20 +200,10 @@ def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
     return problem, Plausibility(focal_lengths.model_focal_plausibility, diagonals[1:])
 
 
-def _model_of_pose(problem: Problem, matches: _Matches, initial_model: ArrayLike) -> Floats:
-    R, t = as_motion(initial_model)
-    matrices = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
-    if len(matrices) < 2:
-        raise ValueError(
-            "initial_model must be a bansac.RelativePose with K1 and K2, because focal lengths are unknown"
-        )
-    focals = np.array([check_model(K, (3, 3))[0, 0] / matches.unit for K in matrices])
-    if matches.is_swapped:
-        R, t, focals = R.T, -R.T @ t, focals[::-1].copy()
-    focals[[camera.is_known for camera in matches.cameras]] = 1.0
-    model = np.full(problem.model_size, focals[1])
-    model[:9] = _fundamental(R, t, focals).ravel()
-    return model
+def _refuse_initial_model(settings: Arguments) -> None:
+    """Raise a ValueError if there is an initial model."""
+    if settings.get("initial_model") is not None:
+        raise ValueError("initial_model needs known focal lengths: give cameras with those of the last result")
 
 
 def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
@@ -313,7 +296,8 @@ def estimate_unknown_focal_pose(
     data: Floats, K: Camera, threshold: Threshold, settings: Arguments, default_threshold: float
 ) -> Result:
     """Estimate the pose and the focal length from pixels and 3D points (5 x N), which are overwritten."""
-    view = _View("K", K)
+    _refuse_initial_model(settings)
+    view = _view("K", K)
     unit = view.half_diagonal(data[:2])
     data[:2] = (data[:2] - view.K[:2, 2:]) / unit
     request = make_request(
@@ -321,23 +305,13 @@ def estimate_unknown_focal_pose(
         data,
         threshold,
         settings,
-        form=form_of(UNKNOWN_FOCAL_POSE)._replace(
-            from_public=functools.partial(_model_of_absolute_pose, unit),
-            to_public=functools.partial(_absolute_pose, view, unit),
-        ),
+        form=form_of(UNKNOWN_FOCAL_POSE)._replace(to_public=functools.partial(_absolute_pose, view, unit)),
         default_threshold=default_threshold,
         unit=unit,
         plausibility=Plausibility(focal_lengths.model_focal_plausibility, np.array([2.0])),  # the diagonal
         needs_all=True,
     )
     return solve(request, functools.partial(choose_pose, functools.partial(_refine_absolute_pose, view), True))
-
-
-def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
-    pose, K = as_motion(initial_model), getattr(initial_model, "K", None)
-    if K is None:
-        raise ValueError("initial_model must be a bansac.AbsolutePose with K, because the focal length is unknown")
-    return np.append(model_of(np.column_stack(pose)), check_model(K, (3, 3))[0, 0] / unit)
 
 
 def _absolute_pose(view: _View, unit: float, model: Floats) -> AbsolutePose:

@@ -22,14 +22,13 @@ from bansac.evidence.configuration import (
     threshold_of_noise,
 )
 from bansac.evidence.curvature import find_simpler_curve
-from bansac.evidence.duplicate_points import count_off_line, determines_plane, first_of_equals, threshold_of_flat
+from bansac.evidence.duplicate_points import determines_plane, find_line, first_of_equals, threshold_of_flat
 from bansac.evidence.misfit import has_misfit
 from bansac.evidence.significance import (
     EXACT,
     Judgement,
     MeasuredModel,
     Reason,
-    count_missing,
     first_of_inliers,
     judge,
     significance_form,
@@ -56,6 +55,9 @@ _STATIC = "; {} inliers do not move and others do, as with a logo or a date stam
 _MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
 _CAMERA = "; other focal lengths or lens distortion fit better: correct the camera, or see Camera.unknown_focal"
 _FOCAL = "; a focal length of about {:.4g} instead of {:.4g} fits better: correct it, or see Camera.unknown_focal"
+
+# So many data cannot verify a model if some of them are outliers.
+_FEW = 20
 
 # The message names a focal length that differs by more than this share.
 _OTHER_FOCAL = 0.05
@@ -104,7 +106,7 @@ def find_verdict(
             points = np.ascontiguousarray(data[:, measured.inliers])
             flat = threshold_of_flat(problem, points, residuals, threshold)
             outliers = measured.inliers.size - measured.num_inliers
-            configuration = UNVERIFIED if count_off_line(points, flat) > outliers else "collinear"
+            configuration = UNVERIFIED if find_line(points, 2.0 * flat)[0] > outliers else "collinear"
     else:
         configuration = _FLAT.get(judgement.reason)
     simpler_curve = find_simpler_curve(problem, data, measured) if is_significant else ""
@@ -184,9 +186,7 @@ def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: Mea
     """Return a text on a support that chance explains, with the number of inliers that share no point with others."""
     text, count = ", no more than chance gives", measured.num_inliers
     if distinct == count:
-        missing = count_missing(problem, data, measured)
-        are = "inliers are" if missing > 1 else "inlier is"
-        return f"{text}: at least {missing} more {are} needed" if missing > 0 else text
+        return f"{text}: few data cannot verify it" if measured.inliers.size <= _FEW else text
     if distinct > 0.5 * count:
         return f" ({distinct} without a common point){text}"
     reason = "or the threshold is large compared with their distances"

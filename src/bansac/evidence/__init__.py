@@ -7,7 +7,6 @@
 ``null_model``        residuals under chance
 ``common_motion``     the affine motion that most matches of two images follow
 ``duplicate_points``  inliers that share no point; points on a line or a plane
-``vertical``          the nearest essential matrix that keeps known verticals
 ``noise_scale``       the threshold from the residuals of a significant model
 ``search_window``     uniform errors of outliers that were searched near a prediction
 ``posterior``         inlier probabilities under a model

@@ -53,7 +53,7 @@ def is_significant_fast(
         return False
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the points may lie on a grid
-    smallest = smallest_move(problem.traits.codimension) * min(threshold, noise)
+    smallest = smallest_move(problem, min(threshold, noise))
     cell = MATCH_CELL * threshold if pairs else cell_sizes(problem, data, threshold)[0]
     lengths = _Lengths(threshold, cell, SAME_POINT * threshold, smallest)
     motion = fit_motion(data) if pairs else np.empty(0)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.compiled.jit import kernel
-from bansac.evidence.posterior import BINS, CONVERGED, MAX_STEPS, WINDOW, inlier_scale, peak_ratio
+from bansac.evidence.posterior import CONVERGED, MAX_STEPS, WINDOW, inlier_scale, peak_ratio
 from bansac.maths.arrays import Floats
 from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.problems.problem import Problem
@@ -132,12 +132,12 @@ def _estimate_threshold(
     raised: float,
 ) -> float:
     """Alternate between the window of residuals and sigma; the model explains ``explained`` errors of its inliers."""
-    near, size, bins, threshold = np.empty(residuals.size), 0, np.empty(BINS), largest
+    near, size, threshold = np.empty(residuals.size), 0, largest
     for r in residuals:
         near[size] = r  # no later window is wider
         size += 1 if r / largest < WINDOW else 0
     for _ in range(MAX_STEPS):
-        sigma, inliers = inlier_scale(near[:size], threshold, codimension, peak, bins)
+        sigma, inliers = inlier_scale(near[:size], threshold, codimension, peak)
         errors = codimension * inliers
         free = max(errors - explained, 1.0)
         sigma *= math.sqrt(errors / free) * (1.0 + min(raised * max(1.0 / free - 1.0 / _FEW, 0.0), _HIGHEST))

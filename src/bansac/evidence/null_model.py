@@ -17,14 +17,13 @@ within a window around a prediction, so displacements are measured from the affi
 displacements like its own, and displacements of a common motion give others. The largest probability is used.
 """
 
-import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, kernel
+from bansac.compiled.jit import kernel
 from bansac.evidence.common_motion import fit_motion
-from bansac.evidence.duplicate_points import SAME_POINT, hash_cell
+from bansac.evidence.duplicate_points import SAME_POINT
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.maths.rng import seed_rng, shuffle
@@ -120,7 +119,7 @@ def add_neighbours(
     """
     earlier, later = _neighbours(problem, data, threshold)
     rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later[None], axis=1))
-    smallest = smallest_move(problem.traits.codimension) * min(threshold, noise)
+    smallest = smallest_move(problem, min(threshold, noise))
     return replace(
         null_model,
         near=_sorted_residuals(problem, rearranged, model),
@@ -142,50 +141,20 @@ def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
 
 
 def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints, Ints]:
-    """Return pairs of neighbours: of points or matches in one cell that share no point, the earlier and the later."""
-    n, cells, order = data.shape[1], _cells(problem, data, threshold), _random_order(data)
-    point_of = np.full(problem.channels, -1)
-    for k, point in enumerate(problem.traits.points):
-        point_of[list(point)] = k
-    first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(4 << n.bit_length(), -1)
-    shuffled = np.take(data, order, axis=1)
-    count = _pair_neighbours(shuffled, cells[order], point_of, SAME_POINT * threshold, table, first, second)
-    return order[first[:count]], order[second[:count]]
+    """Return pairs of neighbours: of points or matches in one cell that share no point, the earlier and the later.
 
-
-@kernel
-def _pair_neighbours(
-    data: Floats, cells: Floats, point_of: Ints, same: float, table: Ints, first: Ints, second: Ints
-) -> int:
-    """Pair each point or match with the next one in its cell if they share no point; return the number of pairs.
-
-    ``point_of`` holds the point that each channel belongs to. ``table`` is a hash table filled with -1; its length is a
-    power of two, more than 2 N.
+    In a random order, each one is paired with the next one in its cell.
     """
-    last, count = table.size - 1, 0
-    for j in range(cells.size):
-        place = hash_cell(np.int64(0), cells[j]) & last
-        while table[place] >= 0 and cells[table[place]] != cells[j]:
-            place = (place + 1) & last
-        i = table[place]
-        table[place] = j
-        if i >= 0 and _are_apart(data, i, j, point_of, same):
-            first[count], second[count] = i, j
-            count += 1
-    return count
-
-
-@inlined
-def _are_apart(data: Floats, i: np.int64, j: int, point_of: Ints, same: float) -> bool:
-    """Return whether two points or matches share no point."""
-    apart = True
-    for point in range(point_of.size):
-        largest = -1.0
-        for c in range(point_of.size):
-            if point_of[c] == point:
-                largest = max(largest, abs(data[c, i] - data[c, j]))
-        apart &= largest < 0.0 or largest > same
-    return apart
+    cells, order = _cells(problem, data, threshold), _random_order(data)
+    by_cell = np.argsort(cells[order], kind="stable")
+    ordered = order[by_cell]
+    pairs = np.flatnonzero(cells[ordered[1:]] == cells[ordered[:-1]])
+    pairs = pairs[by_cell[pairs + 1].argsort()]
+    earlier, later = ordered[pairs], ordered[pairs + 1]
+    distances, apart = np.abs(data[:, later] - data[:, earlier]), np.ones(pairs.size, np.bool_)
+    for point in problem.traits.points:
+        apart &= distances[list(point)].max(axis=0) > SAME_POINT * threshold
+    return earlier[apart], later[apart]
 
 
 def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
@@ -259,10 +228,9 @@ def scales(problem: Problem, data: Floats) -> Floats:
     return np.asarray(extent)
 
 
-@functools.cache
-def smallest_move(codimension: int) -> float:
-    """Return the smallest distance of two displacements that give a third one, in thresholds."""
-    return _MOVED if codimension == 1 else _MOVED_IN_PLANE
+def smallest_move(problem: Problem, threshold: float) -> float:
+    """Return the smallest distance of two displacements that give a third one."""
+    return threshold * (_MOVED if problem.traits.codimension == 1 else _MOVED_IN_PLANE)
 
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.compiled.jit import allocating_kernel, inlined, kernel
 from bansac.maths.arrays import Floats
 
 # 80% of the inliers have the standard deviation sigma, 20% have four times sigma. This and the window were chosen on
@@ -30,8 +30,8 @@ WINDOW = 6.0
 # Limits of sigma in thresholds. The lower limit keeps sigma positive for exact data. The threshold is at least sigma.
 _SMALLEST_SIGMA, _LARGEST_SIGMA = 0.02, 1.0
 
-BINS = 2, 64
-"""Shape of the histogram of the residuals: counts, and sums of squares."""
+# Number of bins of the histogram of the residuals.
+_BINS = 64
 
 MAX_STEPS = 30
 CONVERGED = 0.01
@@ -52,7 +52,7 @@ def inlier_probabilities(residuals: Floats, threshold: float, codimension: int =
     (True, True)
     """
     probabilities = np.empty(residuals.size)
-    _write_posterior(residuals, threshold, codimension, peak_ratio(codimension), np.empty(BINS), probabilities)
+    _write_posterior(residuals, threshold, codimension, peak_ratio(codimension), probabilities)
     return probabilities
 
 
@@ -64,15 +64,13 @@ def peak_ratio(codimension: int) -> float:
 
 
 @kernel
-def _write_posterior(
-    residuals: Floats, threshold: float, codimension: int, peak: float, bins: Floats, probabilities: Floats
-) -> None:
+def _write_posterior(residuals: Floats, threshold: float, codimension: int, peak: float, probabilities: Floats) -> None:
     """Fit the mixture to the residuals near the model and write the posterior of all points.
 
     ``peak`` is the inlier density at zero error, for a sigma of one threshold, divided by the outlier density in the
-    window. ``bins`` has the shape ``BINS``.
+    window.
     """
-    share, sigma = _fit_mixture(residuals, threshold, codimension, peak, bins)
+    share, sigma, _ = _fit_mixture(residuals, threshold, codimension, peak)
     exponent = -0.5 / (_WIDE * _WIDE * sigma * sigma)
     factor = share / (1.0 - share) * peak / sigma**codimension
     wide_factor = factor * _WIDE_SHARE / float(_WIDE) ** codimension
@@ -83,30 +81,26 @@ def _write_posterior(
         probabilities[i] = odds / (1.0 + odds)
 
 
-@inner_kernel
-def inlier_scale(
-    residuals: Floats, threshold: float, codimension: int, peak: float, bins: Floats
-) -> tuple[float, float]:
+@allocating_kernel
+def inlier_scale(residuals: Floats, threshold: float, codimension: int, peak: float) -> tuple[float, float]:
     """Return the standard deviation of the errors of most inliers, and the number of inliers.
 
     The standard deviation is that of the narrow normal distribution, between .02 and 1 thresholds. ``peak`` is
-    ``peak_ratio(codimension)``, and ``bins`` has the shape ``BINS``; the others are the parameters of
-    :func:`inlier_probabilities`.
+    ``peak_ratio(codimension)``; the others are the parameters of :func:`inlier_probabilities`.
     """
-    share, sigma = _fit_mixture(residuals, threshold, codimension, peak, bins)
-    return sigma * threshold, share * bins[0].sum()
+    share, sigma, near = _fit_mixture(residuals, threshold, codimension, peak)
+    return sigma * threshold, share * near
 
 
-@inner_kernel
-def _fit_mixture(
-    residuals: Floats, threshold: float, codimension: int, peak: float, bins: Floats
-) -> tuple[float, float]:
-    """Return the inlier ratio in the window and sigma in thresholds, by expectation maximisation.
+@allocating_kernel
+def _fit_mixture(residuals: Floats, threshold: float, codimension: int, peak: float) -> tuple[float, float, float]:
+    """Return the inlier ratio in the window, sigma in thresholds, and the residuals in the window, by EM.
 
     Each bin has the number of its residuals and the sum of their squares. All residuals of a bin share one posterior.
     """
+    bins, total = np.empty((2, _BINS)), 0.0
     bins[:] = 0.0
-    counts, squares, total = bins[0], bins[1], 0.0
+    counts, squares = bins[0], bins[1]
     per_bin = counts.size / WINDOW
     for i in range(residuals.size):
         u = residuals[i] / threshold
@@ -137,7 +131,7 @@ def _fit_mixture(
             sigma = min(max(math.sqrt(square / (codimension * inliers)), _SMALLEST_SIGMA), _LARGEST_SIGMA)
         if abs(share - last_share) < CONVERGED * share and abs(sigma - last_sigma) < CONVERGED * sigma:
             break
-    return share, sigma
+    return share, sigma, total
 
 
 @inlined

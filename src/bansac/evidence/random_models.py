@@ -71,10 +71,6 @@ class Matches(NamedTuple):
         """The mask of the inliers of the tested model."""
         return self.distances <= self.threshold
 
-    def take(self, chosen: Ints) -> "Matches":
-        """Return some of the matches."""
-        return self._replace(data=np.take(self.data, chosen, axis=1), distances=self.distances[chosen])
-
 
 def as_matches(problem: Problem, data: Floats, distances: Floats, threshold: float, first: tuple[int, ...]) -> Matches:
     """Return matches (channels x N) with distances in the unit of the data; ``first`` are the channels of a point."""
@@ -98,7 +94,8 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     sizes = m + np.unique(np.minimum(2 ** np.arange(beside.bit_length() + 1), beside))
     distances = np.append(np.minimum(_distances(matches, sizes, exact), matches.threshold), matches.threshold)
     volumes = (distances / matches.threshold) ** problem.traits.codimension
-    some = matches if n <= REARRANGED else matches.take(np.random.default_rng(0).permutation(n)[:REARRANGED])
+    few = np.random.default_rng(0).permutation(n)[:REARRANGED] if n > REARRANGED else np.arange(n)
+    some = matches._replace(data=np.take(matches.data, few, axis=1), distances=matches.distances[few])
     near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
     choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
     worst = -math.inf
@@ -294,7 +291,6 @@ def _count_within(residuals: Floats, squares: Floats, hits: Ints) -> None:
         hits[k] += hits[k - 1]
 
 
-@kernel
 def _log_sum_of_tails(hits: Ints, volumes: Floats, rearranged: int, needed: Ints, n: int, samples: int) -> float:
     """Return the smallest log of sum_j P(Bin(n, alpha_j) >= needed) over the distances.
 
@@ -302,19 +298,13 @@ def _log_sum_of_tails(hits: Ints, volumes: Floats, rearranged: int, needed: Ints
     below 1, replaces one of them. It is at least that at the last distance times the volume within a distance, which is
     in ``volumes``. Without a model nothing is known: inf.
     """
-    smallest, models, last = np.inf, hits.shape[0], hits.shape[1] - 1
-    counts, means = np.empty(rearranged + 1, np.int64), np.zeros(hits.shape[1])
-    for k in range(means.size):
-        for j in range(models):
-            means[k] += hits[j, k] / models
-    for k in range(needed.size if models > 0 else 0):
-        mean, total = max(min(means[k], 1.0), (min(means[last], 1.0) + 0.5 / samples) * volumes[k]), 0.0
-        counts[:] = 0
-        for j in range(models):
-            counts[hits[j, k]] += 1
-        for h in range(counts.size):
-            if counts[h] > 0:
-                alpha = min((max(h - 1.0, 0.0) + mean) / (rearranged + 1.0), 1.0)
-                total += counts[h] * binomial_tail(needed[k], n, alpha)
-        smallest = min(smallest, math.log(max(total, 1e-300)))
-    return smallest
+    if len(hits) == 0:
+        return math.inf
+    means, totals = np.minimum(hits.mean(axis=0), 1.0), []
+    means = np.maximum(means, (means[-1] + 0.5 / samples) * volumes)
+    for column, mean, need in zip(hits.T, means, needed.tolist(), strict=False):
+        counts = np.bincount(column)
+        values = np.flatnonzero(counts)
+        alphas = np.minimum((np.maximum(values - 1.0, 0.0) + mean) / (rearranged + 1.0), 1.0)
+        totals.append(float(counts[values] @ [binomial_tail(need, n, alpha) for alpha in alphas.tolist()]))
+    return math.log(max(min(totals), 1e-300))

@@ -17,8 +17,8 @@ import numpy as np
 
 from bansac.evidence.duplicate_points import (
     SMALL,
-    count_off_line,
     count_off_plane,
+    find_line,
     first_of_equals,
     threshold_of_flat,
 )
@@ -27,7 +27,6 @@ from bansac.evidence.fast_test import is_significant_fast
 from bansac.evidence.null_model import REARRANGED, NullModel, add_neighbours, measure_far
 from bansac.evidence.random_models import MOST_SEARCHED, Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
 from bansac.evidence.search_window import fits_window
-from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
@@ -44,9 +43,6 @@ _SELDOM, _RARE = 3e-3, 7e-4
 # If the threshold is not small, the probability of a random inlier is checked. At _USELESS or above, the inliers prove
 # nothing, and neither do they if that of a match with the displacement of another one is as large.
 _USELESS = 0.5
-
-# Of at most _FEW data, the number of further inliers that a success needs at least is told, up to _MOST_MISSING.
-_FEW, _MOST_MISSING = 20, 10
 
 
 class Reason(enum.Enum):
@@ -122,7 +118,7 @@ def is_significant(
 def judge(problem: Problem, data: Floats, measured: MeasuredModel, *, searches: bool = True) -> Judgement:
     """Test whether chance explains the support, and whether enough inliers are off a line.
 
-    With known verticals, the model that keeps them is tested, too. Without ``searches``, few matches of an epipolar
+    The stricter model of a problem (``Traits``) is tested, too. Without ``searches``, few matches of an epipolar
     geometry are not compared with searches of rearranged ones, which take some milliseconds.
     """
     if fits_window(problem, data, measured.model, measured.threshold, measured.noise):
@@ -131,13 +127,14 @@ def judge(problem: Problem, data: Floats, measured: MeasuredModel, *, searches: 
     first = _test(form, measured._replace(model=form.model), searches)
     if searches and form.is_map and _is_mirrored(form, measured):
         return Judgement(Reason.MIRRORED)
-    if first.is_significant or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
+    stricter = problem.traits.stricter
+    if first.is_significant or measured.num_inliers <= problem.sample_size or stricter is None:
         return first
-    model = keep_verticals(form.tested, data, form.model, measured.threshold)
-    residuals = form.tested.distances(form.matches, model)
+    tested, model = stricter(data, form.model, measured.threshold)
+    residuals = tested.distances(form.matches, model)
     inliers = residuals <= measured.threshold
-    upright = measured._replace(model=model, residuals=residuals, inliers=inliers, num_inliers=int(inliers.sum()))
-    second = _test(form._replace(tested=of_three_matches(form.tested)), upright, searches=False)
+    other = measured._replace(model=model, residuals=residuals, inliers=inliers, num_inliers=int(inliers.sum()))
+    second = _test(form._replace(tested=tested), other, searches=False)
     return second if second.is_significant else first
 
 
@@ -207,7 +204,7 @@ def _find_flat(problem: Problem, data: Floats, measured: MeasuredModel, support:
     for point in traits.points if m > 2 and (traits.are_matches or traits.flat) else ():
         x = np.ascontiguousarray(data[list(point)][:, support])
         flat = threshold_of_flat(problem, x, measured.residuals, measured.threshold)
-        off = count_off_line(x, flat)
+        off = find_line(x, 2.0 * flat)[0]
         if off < m - 1:
             free = m - 2 - (traits.are_matches and traits.codimension == 1)
             if off < free or off <= outliers:
@@ -291,28 +288,6 @@ def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
     null_model = add_neighbours(measure_far(problem, data, form.model), problem, data, form.model, threshold)
     chance = float(null_model.probability(np.array([threshold]))[0])
     return Judgement(Reason.LARGE_THRESHOLD, extent=extent, chance=chance) if chance >= _USELESS else None
-
-
-def count_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> int:
-    """Return the number of further inliers that few data need at least; 0 if there are many data or it is not known.
-
-    These have the largest residual of the inliers. A model of few data fits them better than others, so that more may
-    be needed. The search, which tests many models, has no use for this number.
-    """
-    n, count = data.shape[1], measured.num_inliers
-    if not 2 <= n <= _FEW or 2 * count < n:
-        return 0
-    problem, data, model = significance_form(problem, data, measured.model)
-    m = problem.sample_size
-    if count < m:
-        return 0
-    exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), EXACT * measured.threshold)
-    alpha = measure_far(problem, data, model).probability(exactness)
-    for more in range(1, _MOST_MISSING + 1):
-        extended = np.append(alpha, np.full(more, alpha[-1]))
-        if log_nfa(extended, n + more, m, problem.max_models) < SIGNIFICANT:
-            return more
-    return 0
 
 
 def first_of_inliers(measured: MeasuredModel, problem: Problem, data: Floats, threshold: float) -> Ints:

@@ -13,12 +13,14 @@ import functools
 import itertools
 import queue
 import socket
+import sys
 import time
 import uuid
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from bansac.compiled.source import PACKAGE, digest_files, installed_versions
+from bansac.compiled.source import digest_files, installed_versions
 from bansac.executors import Answers, Item, ItemFailure, Value, Work, attempt_in_worker
 from bansac.maths.optional import import_optional
 
@@ -91,7 +93,7 @@ class ClusterExecutor:
                     if not chunk:
                         break
                     key = f"bansac-{uuid.uuid4().hex}"
-                    future = client.submit(_do_chunk, _code(), work, chunk, key=key, pure=False)
+                    future = client.submit(_do_chunk, _code(_package_of(work)), work, chunk, key=key, pure=False)
                     pending[key] = future, chunk
                     future.add_done_callback(finished.put)
                 if not pending:
@@ -136,7 +138,7 @@ def _do_chunk(
     code: dict[str, str], work: Work[Item, Value], chunk: tuple[Item, ...]
 ) -> tuple[float, list[Value | ItemFailure]]:
     """Do a chunk in a worker; return the seconds and the values."""
-    if code != (here := _code()):
+    if code != (here := _code(_package_of(work))):
         other = ", ".join(f"{name} {here[name]} instead of {code[name]}" for name in code if here[name] != code[name])
         raise OSError(f"a worker of the cluster has another version than this command: {other}")
     started = time.perf_counter()
@@ -144,7 +146,24 @@ def _do_chunk(
     return time.perf_counter() - started, answers
 
 
+def _package_of(work: Any) -> str:
+    """Return the name of the top-level package, or of the module, that defines a work function."""
+    while isinstance(work, functools.partial):
+        work = work.func
+    return str(work.__module__).partition(".")[0]
+
+
 @functools.cache
-def _code() -> dict[str, str]:
-    """Return a digest of the package source, and the versions on which values depend."""
-    return installed_versions() | {"source of bansac": digest_files(PACKAGE.rglob("*.py"))[:12]}
+def _code(package: str) -> dict[str, str]:
+    """Return digests of the sources of bansac and of a package, and the versions on which values depend.
+
+    The script that calls has none: its functions are sent to the workers themselves.
+    """
+    found = installed_versions()
+    for name in dict.fromkeys(("bansac", package)):
+        if name != "__main__":
+            module = sys.modules[name]
+            folders = getattr(module, "__path__", ())
+            files = [file for folder in folders for file in Path(folder).rglob("*.py")]
+            found[f"source of {name}"] = digest_files(files or [str(module.__file__)])[:12]
+    return found

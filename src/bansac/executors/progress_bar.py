@@ -1,7 +1,5 @@
-"""A progress bar of rich, in terminals and notebooks."""
+"""The columns of a progress bar of rich."""
 
-import contextlib
-from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -12,14 +10,3 @@ def bar_columns() -> tuple[Any, ...]:
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     return *columns, TimeElapsedColumn(), TimeRemainingColumn()
-
-
-@contextlib.contextmanager
-def progress_bar(total: int | None) -> Iterator[Callable[[int, int | None], None]]:
-    """Show a bar of pairs; call the yielded function for every result."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(*bar_columns(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("pairs", total=total)
-        yield lambda done, total: bar.update(task, completed=done)

@@ -1,7 +1,7 @@
 """Two image pairs for examples and tests: one is part of this package, the other comes from scikit-image.
 
-``lab/tools/demo_pairs.py`` renders the first pair, which includes its matches: :func:`load_demo` needs only NumPy. So
-does :func:`load_motorcycle_matches`, without the photographs; the script writes its file, too.
+The first pair is drawn from random numbers and letters, without a photograph, so its homography is known. The files of
+both include their matches: :func:`load_demo` and :func:`load_motorcycle_matches` need only NumPy.
 """
 
 import os
@@ -59,8 +59,8 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     Parameters
     ----------
     folder : str or path or None, optional
-        Folder of another pair, in the format of ``lab/tools/demo_pairs.py``. A file that is missing or damaged is
-        an OSError.
+        Folder of another pair, with ``demo_1.jpg``, ``demo_2.jpg`` and ``demo.npz`` (x1, x2, ratios, H, size1, size2).
+        A file that is missing or damaged is an OSError.
 
     Returns
     -------

@@ -15,12 +15,6 @@ import numpy as np
 _REST = "fields"
 _JOIN = "."
 
-_DTYPES = {"inliers": np.bool_, "frame_inliers": np.bool_, "frame_beliefs": np.uint8}
-_DTYPES |= {"ends": np.str_, "criteria": np.str_}
-_DTYPES |= dict.fromkeys(("labels", "best_inliers", "low_probability", "outliers", "restart", "frames"), np.int64)
-# Arrays for which null in a JSON file means infinity; otherwise it means NaN.
-_INFINITE = ("residuals", "required_iterations")
-
 
 def to_plain(value: Any) -> Any:
     """Return a value in JSON types: arrays become lists, named tuples become dicts, NaN and infinity become None."""
@@ -82,24 +76,18 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
-    """Write the fields of a result to a ``.json`` or ``.npz`` file."""
-    target = Path(path)
-    if _suffix(target) == ".json":
-        write_json(target, fields)
-        return
+    """Write the fields of a result to a ``.npz`` file."""
     flat = dict(_flatten(fields))
     arrays: dict[str, Any] = {name: value for name, value in flat.items() if isinstance(value, np.ndarray)}
     rest = json.dumps({name: value for name, value in flat.items() if name not in arrays})
     arrays[_REST] = np.array(rest)
-    write_atomically(target, lambda file: np.savez_compressed(file, **arrays))
+    write_atomically(_as_npz(path), lambda file: np.savez_compressed(file, **arrays))
 
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a file of :func:`write_fields`; an error names the file."""
-    source = Path(path)
+    source = _as_npz(path)
     try:
-        if _suffix(source) == ".json":
-            return dict(json.loads(source.read_text(encoding="utf-8")))
         with source.open("rb") as file, np.load(file, allow_pickle=False) as archive:  # closed if it is damaged
             flat = json.loads(str(archive[_REST])) | {name: archive[name] for name in archive.files if name != _REST}
         return _unflatten(flat)
@@ -109,20 +97,10 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{source} holds no result: {error}") from None
 
 
-def as_array(name: str, value: Any) -> Any:
-    """Return a field of a file as an array; None in JSON lists stands for values that are not finite."""
-    if name in _DTYPES:
-        return np.asarray(value, dtype=_DTYPES[name])
-    array = np.asarray(value, dtype=np.float64)  # None becomes NaN
-    if name in _INFINITE:
-        array = np.where(np.isnan(array), np.inf, array)
-    return array
-
-
-def _suffix(path: Path) -> str:
-    if path.suffix not in (".json", ".npz"):
-        raise ValueError(f"path must end in .json or .npz, got {str(path)!r}")
-    return path.suffix
+def _as_npz(path: str | os.PathLike[str]) -> Path:
+    if Path(path).suffix != ".npz":
+        raise ValueError(f"path must end in .npz, got {os.fspath(path)!r}")
+    return Path(path)
 
 
 def _flatten(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -103,6 +103,11 @@ def normalise_vector(vector: Floats) -> bool:
     return True
 
 
+def scale_to_unit(model: Floats, scratch: Floats) -> bool:
+    """Scale a model to unit norm: the ``project`` of a model whose scale is free."""
+    return normalise_vector(model)
+
+
 @inner_kernel
 def span_complement(vector: Floats, basis: Floats) -> None:
     """Write an orthonormal basis of the complement of a unit vector of length n into the n - 1 rows of ``basis``.

@@ -1,5 +1,6 @@
 """Checks of arguments; every error names the argument and the invalid value."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,12 @@ def as_integer(argument: str, value: Any, least: int, also: str = "") -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise ValueError(f"{argument} must be an integer >= {least}{also}, got {value!r}")
     return int(value)
+
+
+def check_choice(argument: str, value: Any, allowed: Sequence[Any]) -> None:
+    """Raise an error that names all values that are allowed."""
+    if value not in allowed:
+        raise ValueError(f"{argument} must be {' or '.join(map(repr, allowed))}, got {value!r}")
 
 
 def as_points(argument: str, value: ArrayLike, channels: int, n: int | None = None, *, finite: bool = True) -> Floats:

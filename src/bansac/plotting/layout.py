@@ -1,15 +1,11 @@
-"""Figures with axes placed in inches, the colour map of probabilities, and saving of figures."""
+"""Figures with axes placed in inches, and the colour map of probabilities."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bansac.matches.storage import write_atomically
-from bansac.maths.arrays import Floats
 from bansac.maths.optional import import_optional
 
 if TYPE_CHECKING:
@@ -25,19 +21,6 @@ _MARGIN = 0.1
 COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
-    """Write a figure to a file and return its path; the suffix selects the format (png, pdf, svg, jpg, ...).
-
-    An unknown suffix is a ValueError, a folder that is missing or not writable an OSError.
-    """
-    path = Path(path)
-    formats = figure.canvas.get_supported_filetypes()
-    if path.suffix[1:].lower() not in formats:
-        raise ValueError(f"path must end in one of {', '.join(sorted(formats))}; got {str(path)!r}")
-    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=dpi))
-    return path
-
-
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure with a margin around a width and height in inches."""
     module = import_optional("matplotlib.figure", "figures need Matplotlib", "matplotlib")
@@ -50,13 +33,6 @@ def place(figure: Figure, left: float, top: float, width: float, height: float, 
     total = figure.get_size_inches()
     lower_left = np.array([left + _MARGIN, total[1] - _MARGIN - top - height])
     return figure.add_axes((*(lower_left / total), *([width, height] / total)), projection=projection)
-
-
-def limits(points: Floats, margin: float) -> tuple[Floats, Floats]:
-    """Return the lower and upper limits of points (N, 2) with a margin, relative to their extent."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    border = margin * np.where(high > low, high - low, 1.0)
-    return low - border, high + border
 
 
 def color_map() -> Any:

@@ -37,6 +37,8 @@ def plot_matches(
 ) -> Figure:
     """Draw two images side by side and their matches, coloured by inlier probability.
 
+    An image that cannot be read is an OSError; other lengths, and values out of range, are ValueErrors.
+
     Parameters
     ----------
     image1, image2 : path or (H, W[, 3 or 4]) array_like
@@ -55,15 +57,6 @@ def plot_matches(
         Title of the figure.
     ax : Axes or None, optional
         Axes to draw into; by default those of a new figure.
-
-    Raises
-    ------
-    OSError
-        If an image cannot be read.
-    ValueError
-        If lengths differ or a value is out of range.
-    ImportError
-        If Matplotlib is not installed.
 
     Examples
     --------

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import inner_kernel
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import determinant, matrix_entries, weighted_means
+from bansac.maths.linalg import Entries, determinant, matrix_entries, weighted_means
 from bansac.maths.normalisation import normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
@@ -81,11 +81,20 @@ def _volume(vectors: Floats, flat: float) -> float:
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared distances between x2 and the transformed x1."""
+    a, b, c, d, e, f = model[0], model[1], model[2], model[4], model[5], model[6]
+    matrix = a, b, c, d, e, f, model[8], model[9], model[10]
+    write_errors(data, matrix, (model[3], model[7], model[11]), start, stop, out)
+
+
+@inlined
+def write_errors(
+    data: Reals, matrix: Entries, shift: tuple[float, float, float], start: int, stop: int, out: Reals
+) -> None:
+    """Write the squared distances between x2 and A x1 + b."""
     x1, y1, z1 = data[0, start:stop], data[1, start:stop], data[2, start:stop]
     x2, y2, z2 = data[3, start:stop], data[4, start:stop], data[5, start:stop]
-    m11, m12, m13, t1 = model[0], model[1], model[2], model[3]
-    m21, m22, m23, t2 = model[4], model[5], model[6], model[7]
-    m31, m32, m33, t3 = model[8], model[9], model[10], model[11]
+    m11, m12, m13, m21, m22, m23, m31, m32, m33 = matrix
+    t1, t2, t3 = shift
     for i in range(stop - start):
         dx = m11 * x1[i] + m12 * y1[i] + m13 * z1[i] + t1 - x2[i]
         dy = m21 * x1[i] + m22 * y1[i] + m23 * z1[i] + t2 - y2[i]

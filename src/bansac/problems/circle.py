@@ -34,10 +34,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
         return 0
     cx = 0.5 * (vy * uu - uy * vv) / area
     cy = 0.5 * (ux * vv - vx * uu) / area
-    model = models[0]
-    model[0] = x3 + cx
-    model[1] = y3 + cy
-    model[2] = math.hypot(cx, cy)
+    models[0, 0], models[0, 1], models[0, 2] = x3 + cx, y3 + cy, math.hypot(cx, cy)
     return 1
 
 
@@ -79,12 +76,9 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
         new_cost, new_r, new_step_x, new_step_y = _geometric_step(data, weights, cx + step_x, cy + step_y)
         if not new_cost < cost:
             break
-        cx += step_x
-        cy += step_y
+        cx, cy = cx + step_x, cy + step_y
         cost, r, step_x, step_y = new_cost, new_r, new_step_x, new_step_y
-    model[0] = cx
-    model[1] = cy
-    model[2] = r
+    model[0], model[1], model[2] = cx, cy, r
     return True
 
 
@@ -158,9 +152,7 @@ def _geometric_step(data: Floats, weights: Floats, cx: float, cy: float) -> tupl
         mean_d += weights[i] * d
         mean_u += weights[i] * (dx / d)
         mean_v += weights[i] * (dy / d)
-    mean_d /= total
-    mean_u /= total
-    mean_v /= total
+    mean_d, mean_u, mean_v = mean_d / total, mean_u / total, mean_v / total
     uu, uv, vv, ur, vr, rr = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(weights.size):
         dx, dy = x[i] - cx, y[i] - cy
@@ -179,10 +171,9 @@ def _geometric_step(data: Floats, weights: Floats, cx: float, cy: float) -> tupl
 
 
 def denormalise(model: Floats, transform: Floats) -> None:
-    """Undo ``normalise``: p -> p / scale + centroid."""
-    model[0] = model[0] / transform[0] + transform[1]
-    model[1] = model[1] / transform[0] + transform[2]
-    model[2] /= transform[0]
+    """Undo ``normalise`` for a centre and a radius: p -> p / scale + centroid."""
+    model /= transform[0]
+    model[:-1] += transform[1 : model.size]
 
 
 CIRCLE = Problem(

@@ -46,7 +46,16 @@ def keep(model: Floats, scratch: Floats) -> bool:
 
 
 REALS = {"float64": float64, "float32": float32}
-_VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
+# The types of parameters; those of ``residuals`` with real numbers have the precision of the problem.
+_TYPES = {
+    **dict.fromkeys(("data", "models", "residuals", "jacobian", "basis"), float64[:, ::1]),
+    **dict.fromkeys(("model", "weights", "scores", "scratch", "out"), float64[::1]),
+    "sample": int64[::1],
+    "rng": uint64[::1],
+    "start": int64,
+    "stop": int64,
+    "squared_threshold": float64,
+}
 
 
 class Function(NamedTuple):
@@ -54,17 +63,23 @@ class Function(NamedTuple):
 
     name: str
     parameters: tuple[str, ...]
-    # Maps the number type of the residuals to a Numba signature; None for a function called from Python, once per run.
-    signature: Callable[[Any], Any] | None = None
+    returns: Any = None  # its type; None for a function called from Python, once per run
     # Replaces an optional function that the problem does not define.
     default: Callable[..., Any] | None = None
     fast: bool = False  # compiled with FAST_MATH
-    in_loop: bool = True  # called by the loop through the struct; otherwise by the runner or a refiner
+    in_loop: bool = False  # called by the loop through the struct; otherwise by the runner or a refiner
 
     @property
     def required(self) -> bool:
         """Whether every problem must define the function."""
-        return self.in_loop and self.signature is not None and self.default is None
+        return self.in_loop and self.default is None
+
+    def signature(self, real: Any = float64) -> Any:
+        """Return the Numba signature for a number type of the residuals."""
+        kinds = [_TYPES[name] for name in self.parameters]
+        if self.name == "residuals":
+            kinds = [kind.copy(dtype=real) if isinstance(kind, types.Array) else kind for kind in kinds]
+        return self.returns(*kinds)
 
     def __str__(self) -> str:
         """Return the name and the parameters, for messages."""
@@ -84,51 +99,21 @@ class Function(NamedTuple):
 
 def function_types(roles: Iterable[Function], real: Any = float64) -> list[Any]:
     """Return Numba's types of the functions of roles, for a number type of the residuals."""
-    return [types.FunctionType(role.signature(real)) for role in roles if role.signature is not None]
+    return [types.FunctionType(role.signature(real)) for role in roles]
 
 
+_OF_SAMPLE = "data", "sample", "model", "squared_threshold"
 _ROLES = (
-    Function("solve", ("data", "sample", "models", "scratch"), lambda real: int64(_MATRIX, _INDICES, _MATRIX, _VECTOR)),
-    Function(
-        "residuals",
-        ("data", "model", "start", "stop", "out"),
-        lambda real: void(real[:, ::1], real[::1], int64, int64, real[::1]),
-        fast=True,
-    ),
-    Function(
-        "fit",
-        ("data", "weights", "model", "scratch"),
-        lambda real: boolean(_MATRIX, _VECTOR, _VECTOR, _VECTOR),
-        never_fit,
-    ),
-    Function("is_valid", ("data", "model", "sample"), lambda real: boolean(_MATRIX, _VECTOR, _INDICES), always_valid),
-    Function(
-        "is_degenerate",
-        ("data", "sample", "model", "squared_threshold", "scratch"),
-        lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, _VECTOR),
-        never_degenerate,
-    ),
-    Function(
-        "repair_degenerate",
-        ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
-        lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
-        in_loop=False,
-    ),
-    Function(
-        "score_in_front",
-        ("data", "model", "scores", "squared_threshold"),
-        lambda real: float64(_MATRIX, _VECTOR, _VECTOR, float64),
-        in_loop=False,
-    ),
-    Function(
-        "linearize",
-        ("data", "model", "start", "stop", "residuals", "jacobian"),
-        lambda real: void(_MATRIX, _VECTOR, int64, int64, _MATRIX, _MATRIX),
-        fast=True,
-        in_loop=False,
-    ),
-    Function("tangent", ("model", "basis"), lambda real: void(_VECTOR, _MATRIX), span_everything, in_loop=False),
-    Function("project", ("model", "scratch"), lambda real: boolean(_VECTOR, _VECTOR), keep, in_loop=False),
+    Function("solve", ("data", "sample", "models", "scratch"), int64, in_loop=True),
+    Function("residuals", ("data", "model", "start", "stop", "out"), void, fast=True, in_loop=True),
+    Function("fit", ("data", "weights", "model", "scratch"), boolean, never_fit, in_loop=True),
+    Function("is_valid", ("data", "model", "sample"), boolean, always_valid, in_loop=True),
+    Function("is_degenerate", (*_OF_SAMPLE, "scratch"), boolean, never_degenerate, in_loop=True),
+    Function("repair_degenerate", (*_OF_SAMPLE, "rng", "scratch"), boolean),
+    Function("score_in_front", ("data", "model", "scores", "squared_threshold"), float64),
+    Function("linearize", ("data", "model", "start", "stop", "residuals", "jacobian"), void, fast=True),
+    Function("tangent", ("model", "basis"), void, span_everything),
+    Function("project", ("model", "scratch"), boolean, keep),
     Function("normalise", ("data", "transform")),
     Function("denormalise", ("model", "transform")),
     Function("normalise_model", ("model", "transform")),
@@ -136,5 +121,5 @@ _ROLES = (
     Function("significance_form", ("data", "model")),
 )
 CONTRACT = {role.name: role for role in _ROLES}
-IN_LOOP = tuple(role for role in _ROLES if role.signature is not None and role.in_loop)
+IN_LOOP = tuple(role for role in _ROLES if role.in_loop)
 MANIFOLD = tuple(CONTRACT[name] for name in ("linearize", "tangent", "project"))

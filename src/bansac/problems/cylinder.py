@@ -12,7 +12,6 @@ import numpy as np
 
 from bansac.maths.arrays import Bools, Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
-from bansac.maths.normalisation import apply_inverse
 from bansac.maths.normalisation import normalise as normalise_points
 from bansac.problems import line_3d
 from bansac.problems.line_3d import project, span_line
@@ -94,11 +93,6 @@ def denormalise(model: Floats, transform: Floats) -> None:
     model[6] /= transform[0]
 
 
-def normalise_model(model: Floats, transform: Floats) -> None:
-    """Undo ``denormalise``."""
-    apply_inverse(denormalise, model, transform)
-
-
 def _plane_distances(data: Floats, members: Bools) -> Floats:
     """Return the distances of the points from the plane of the members."""
     return flat_distances(data[:3], members)
@@ -130,7 +124,6 @@ CYLINDER = Problem(
     parameters=5,
     normalise=normalise,
     denormalise=denormalise,
-    normalise_model=normalise_model,
     canonical=line_3d.canonical,
     significance_form=significance_form,
     default_local_optimization="lm",

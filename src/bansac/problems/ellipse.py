@@ -10,10 +10,11 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.flat import flat_distances
 from bansac.maths.linalg import copy, normalise_vector, smallest_eigenvector, span_complement
 from bansac.maths.normalisation import normalise
 from bansac.problems.problem import Problem
-from bansac.problems.traits import Traits
+from bansac.problems.traits import Limit, Traits
 
 # Least (4 A C - B^2) / (A^2 + B^2 + C^2) of an ellipse. Axis ratios up to 1 to 500 pass.
 _ROUND = 1e-5
@@ -167,5 +168,5 @@ ELLIPSE = Problem(
     normalise=normalise,
     denormalise=denormalise,
     canonical=canonical,
-    traits=Traits(points=((0, 1),)),
+    traits=Traits(points=((0, 1),), limit=Limit("line", flat_distances, fewer=3, sides=2)),
 )

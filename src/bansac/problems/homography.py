@@ -7,7 +7,7 @@ image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed
 import dataclasses
 
 from bansac.maths.arrays import Floats, Reals
-from bansac.maths.linalg import matrix_entries, normalise_vector, span_complement
+from bansac.maths.linalg import matrix_entries, scale_to_unit, span_complement
 from bansac.maths.normalisation import canonical_homography, denormalise_homography
 from bansac.problems.affine import AFFINE
 from bansac.solvers import homography_4pt, homography_dlt
@@ -47,11 +47,6 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         dx[i], dy[i], dw[i] = -y * u, -y * v, -y * w
 
 
-def project(model: Floats, scratch: Floats) -> bool:
-    """Scale H to unit norm."""
-    return normalise_vector(model)
-
-
 HOMOGRAPHY = dataclasses.replace(
     AFFINE,
     name="homography",
@@ -62,7 +57,7 @@ HOMOGRAPHY = dataclasses.replace(
     fit=homography_dlt.fit,
     linearize=linearize,
     tangent=span_complement,  # orthogonal to H because its scale is free
-    project=project,
+    project=scale_to_unit,
     parameters=8,
     scratch_size=homography_dlt.SCRATCH,
     denormalise=denormalise_homography,

@@ -24,12 +24,8 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     length = math.hypot(a, b)
     if not length > _COINCIDENT * (math.hypot(x1, y1) + math.hypot(x2, y2)):
         return 0
-    a /= length
-    b /= length
-    model = models[0]
-    model[0] = a
-    model[1] = b
-    model[2] = -0.5 * (a * (x1 + x2) + b * (y1 + y2))
+    a, b = a / length, b / length
+    models[0, 0], models[0, 1], models[0, 2] = a, b, -0.5 * (a * (x1 + x2) + b * (y1 + y2))
     return 1
 
 
@@ -86,9 +82,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
         return False
     angle = 0.5 * math.atan2(2.0 * sxy, sxx - syy)
     a, b = -math.sin(angle), math.cos(angle)
-    model[0] = a
-    model[1] = b
-    model[2] = -(a * mx + b * my)
+    model[0], model[1], model[2] = a, b, -(a * mx + b * my)
     return True
 
 

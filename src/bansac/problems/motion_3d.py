@@ -12,7 +12,7 @@ import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.quaternion import entries, matrix_of, project_unit, span_motions
-from bansac.problems.affine_3d import AFFINE_3D
+from bansac.problems.affine_3d import AFFINE_3D, write_errors
 from bansac.problems.problem import Problem
 from bansac.solvers import umeyama
 from bansac.solvers.umeyama import fit_motion, solve_motion
@@ -40,15 +40,7 @@ def fit_similarity(data: Floats, weights: Floats, model: Floats, scratch: Floats
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared distances between x2 and the transformed x1."""
-    x1, y1, z1 = data[0, start:stop], data[1, start:stop], data[2, start:stop]
-    x2, y2, z2 = data[3, start:stop], data[4, start:stop], data[5, start:stop]
-    m11, m12, m13, m21, m22, m23, m31, m32, m33 = entries(model)
-    t1, t2, t3 = model[4], model[5], model[6]
-    for i in range(stop - start):
-        dx = m11 * x1[i] + m12 * y1[i] + m13 * z1[i] + t1 - x2[i]
-        dy = m21 * x1[i] + m22 * y1[i] + m23 * z1[i] + t2 - y2[i]
-        dz = m31 * x1[i] + m32 * y1[i] + m33 * z1[i] + t3 - z2[i]
-        out[i] = dx * dx + dy * dy + dz * dz
+    write_errors(data, entries(model), (model[4], model[5], model[6]), start, stop, out)
 
 
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:

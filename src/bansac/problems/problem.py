@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 from numba import config, errors
 
-from bansac.compiled.jit import compile_kernel, kernel
+from bansac.compiled.jit import compile_kernel, is_ours, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
-from bansac.maths.normalisation import apply_inverse, normalise
-from bansac.maths.validate import as_integer
+from bansac.maths.normalisation import apply_inverse
+from bansac.maths.validate import as_integer, check_choice
 from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Function, function_types
 from bansac.problems.traits import Traits
 
@@ -39,7 +39,7 @@ def _check_fields(problem: Any) -> None:
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
     sizes = ("channels", "sample_size", "max_models", "residual_size")
-    for field in (*sizes, "default_max_iterations", "default_agreement"):
+    for field in (*sizes, "default_max_iterations"):
         as_integer(field, getattr(problem, field), 1)
     as_integer("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
@@ -52,15 +52,10 @@ def _check_fields(problem: Any) -> None:
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not optional and not (number and 0.0 < value < np.inf):
             raise ValueError(f"{field} must be a number > 0, got {value!r}")
-    for field, allowed in (
-        ("precision", tuple(REALS)),
-        ("default_local_optimization", (*LOCAL_OPTIMIZATIONS, None)),
-        ("default_weighting", (*WEIGHTINGS, None)),
-        ("majority_agrees", (True, False)),
-    ):
-        if getattr(problem, field) not in allowed:
-            names = " or ".join(map(repr, allowed))
-            raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
+    check_choice("precision", problem.precision, tuple(REALS))
+    check_choice("default_local_optimization", problem.default_local_optimization, (*LOCAL_OPTIMIZATIONS, None))
+    check_choice("default_weighting", problem.default_weighting, (*WEIGHTINGS, None))
+    check_choice("majority_agrees", problem.majority_agrees, (True, False))
     problem.traits.check(problem.channels)
     for role in CONTRACT.values():
         function = getattr(problem, role.name)
@@ -70,8 +65,7 @@ def _check_fields(problem: Any) -> None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
     if problem.normalise is not None and problem.denormalise is None:
         raise ValueError("normalise needs denormalise, which is None: models would stay in its frame")
-    if problem.parameters is not None:
-        as_integer("parameters", problem.parameters, 1)
+    as_integer("parameters", 1 if problem.parameters is None else problem.parameters, 1)
     if (problem.tangent is None) != (problem.parameters is None):
         raise ValueError("tangent and parameters belong together: give both or neither")
 
@@ -81,7 +75,8 @@ class Problem:
     """A geometric model that can be estimated from data with outliers.
 
     The functions are plain Python that Numba can compile. The data are a float64 array of shape ``(channels, N)``:
-    ``data[0]`` holds the first coordinate of every point. Models are flat float64 arrays.
+    ``data[0]`` holds the first coordinate of every point. Models are flat float64 arrays. The guide on problems of your
+    own has an example, and more on the optional parts.
 
     Parameters
     ----------
@@ -102,29 +97,24 @@ class Problem:
         compiler vectorise the loop.
     fit : callable, optional
         ``fit(data, weights, model, scratch) -> bool``: write the weighted least-squares fit to all points with non-zero
-        weight into ``model``. Return False if the points do not determine a model. Without ``fit`` there is no
-        least-squares refinement.
+        weight into ``model``. Return False if the points do not determine a model.
     is_valid : callable, optional
         ``is_valid(data, model, sample) -> bool``: check a model cheaply before it is scored.
     is_degenerate : callable, optional
         ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``: return True if the sample does not
-        determine ``model``. Degenerate samples do not change the probabilities. With ``repair_degenerate`` and a local
-        optimisation, samples are tested only if ``degeneracy`` is given. ``scratch`` has ``4 N + 128`` float64.
+        determine ``model``. ``scratch`` has ``4 N + 128`` float64.
     repair_degenerate : callable, optional
-        ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: replace ``model`` by one
-        with more support; return False if there is none. It is called for a degenerate sample that gave a new best
-        model. ``rng`` is the state of the random number generator of the run. ``repair_degenerate`` needs
-        ``is_degenerate``.
+        ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: replace the ``model`` of a
+        degenerate sample by one with more support; return False if there is none. ``rng`` is the state of the random
+        number generator of the run.
     score_in_front : callable, optional
         ``score_in_front(data, model, scores, squared_threshold) -> float``: return the cheirality score, the sum of
-        ``scores`` over the points in front of the cameras, or too far to tell. ``scores`` holds the contribution of
-        every point to the score. The cheirality score decides between the best models.
+        ``scores``, one for each point, over the points in front of the cameras, or too far to tell.
     linearize : callable, optional
-        ``linearize(data, model, start, stop, residuals, jacobian)``: linearise the residuals for the
-        Levenberg-Marquardt method. Write the signed residuals, not squared, of the points ``start`` to ``stop - 1``
-        into ``residuals[k, 0]`` to ``residuals[k, stop - start - 1]`` for every component ``k``. Write their
-        derivatives with respect to ``model[j]`` into the row ``k * model_size + j`` of ``jacobian``. Without
-        ``linearize`` there is no Levenberg-Marquardt refinement.
+        ``linearize(data, model, start, stop, residuals, jacobian)``: write the signed residuals, not squared, of the
+        points ``start`` to ``stop - 1`` into ``residuals[k, 0]`` to ``residuals[k, stop - start - 1]`` for every
+        component ``k``. Write their derivatives with respect to ``model[j]`` into the row ``k * model_size + j`` of
+        ``jacobian``. Without ``linearize`` there is no Levenberg-Marquardt refinement.
     tangent : callable, optional
         ``tangent(model, basis)``: write a basis of the tangent space at ``model``, ``parameters`` rows of
         ``model_size`` numbers. Without it all numbers of a model are free.
@@ -143,15 +133,11 @@ class Problem:
         Time of ``solve`` divided by the time of one residual, for the design of the sequential test (SPRT).
     precision : {"float64", "float32"}
         Number type in which the loop evaluates ``residuals``.
-    normalise : callable, optional
+    normalise, denormalise, normalise_model : callable, optional
         ``normalise(data, transform)``: transform ``data`` to a well-conditioned frame in place. Write the
         transformation into ``transform`` (``1 + 2 * channels`` float64). ``transform[0]`` is the factor by which
-        residual distances change. It needs ``denormalise``.
-    denormalise : callable, optional
-        ``denormalise(model, transform)``: transform ``model`` back to the caller's coordinates in place.
-    normalise_model : callable, optional
-        ``normalise_model(model, transform)``: transform ``model`` of the caller to the frame of ``normalise`` in place,
-        the inverse of ``denormalise``. A problem with its own ``normalise`` needs it for ``initial_model``.
+        residual distances change. ``denormalise(model, transform)`` transforms a model back to the caller's
+        coordinates, ``normalise_model(model, transform)`` one of the caller to the frame, for ``initial_model``.
     canonical : callable, optional
         ``canonical(model)``: fix the free scale and sign of a model in place.
     significance_form : callable, optional
@@ -160,15 +146,9 @@ class Problem:
     default_threshold : float, optional
         First threshold of the estimate if the caller gives none. By default it is a share of the extent of the data. If
         the unit is pixels, but the extent of the second points is not one of an image, it is scaled to the extent.
-    default_max_iterations : int
-        Default of the largest number of samples.
-    default_agreement : int
-        Default number of restarts that confirm a model.
-    default_local_optimization : str, optional
-        Meaning of ``local_optimization="default"`` for this problem, see :class:`bansac.Options`. It applies if the
-        problem has ``fit``, or for ``"lm"`` if it has ``linearize``.
-    default_weighting : str, optional
-        Meaning of ``weighting="default"`` for this problem, see :class:`bansac.Options`.
+    default_max_iterations, default_local_optimization, default_weighting : optional
+        Meaning of ``max_iterations=None``, ``local_optimization="default"`` and ``weighting="default"`` for this
+        problem, see :class:`bansac.Options`. The local optimisation needs ``fit``, or for ``"lm"`` ``linearize``.
     majority_agrees : bool
         Whether half of the agreeing restarts are enough if most points are inliers. False if different models may have
         nearly the same inliers. Restarts then agree only if their scores are nearly the same, too.
@@ -225,7 +205,6 @@ class Problem:
     significance_form: Callable[..., Any] | None = None
     default_threshold: float | None = None
     default_max_iterations: int = 3000
-    default_agreement: int = 2
     default_local_optimization: str | None = "inner+iterative"
     default_weighting: str | None = None
     majority_agrees: bool = True
@@ -244,32 +223,30 @@ class Problem:
         """Return the fields for copies and pickles, without compiled functions."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
+    @functools.cached_property
+    def _compiled(self) -> dict[Any, Any]:
+        """The compiled functions by their names, number types, and whether they are defaults."""
+        return {}
+
+    def compiled(self, name: str, precision: str = "float64", *, default: bool = False) -> Any:
+        """Return a function, or its default, compiled for a number type of the residuals; None if there is neither."""
+        key = name, precision if name == "residuals" else "float64", default
+        if key not in self._compiled:
+            role = CONTRACT[name]
+            function = (None if default else getattr(self, name)) or role.default
+            self._compiled[key] = function and self._compile(role, function, role.signature(REALS[key[1]]))
+        return self._compiled[key]
+
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""
-        functions = {role.name: getattr(self, role.name) or role.default for role in IN_LOOP}
-        if not degeneracy:
-            functions["is_degenerate"] = CONTRACT["is_degenerate"].default
-        return {role.name: self._compile(role, functions[role.name], self.precision) for role in IN_LOOP}
-
-    @functools.cached_property
-    def repair(self) -> Any:
-        """The compiled ``repair_degenerate``; None if it is not defined."""
-        return self._compile_optional("repair_degenerate")
-
-    @functools.cached_property
-    def compiled_score_in_front(self) -> Any:
-        """The compiled ``score_in_front``; None if it is not defined."""
-        return self._compile_optional("score_in_front")
-
-    def _compile_optional(self, name: str) -> Any:
-        """Return a compiled function; None if the problem does not define it."""
-        function = getattr(self, name)
-        return None if function is None else self._compile(CONTRACT[name], function)
+        left_out = () if degeneracy else ("is_degenerate",)
+        names = [role.name for role in IN_LOOP]
+        return {name: self.compiled(name, self.precision, default=name in left_out) for name in names}
 
     @functools.cached_property
     def manifold(self) -> tuple[Any, ...]:
         """The compiled ``linearize``, ``tangent`` and ``project``; the problem must define ``linearize``."""
-        return tuple(self._compile(role, getattr(self, role.name) or role.default) for role in MANIFOLD)
+        return tuple(self.compiled(role.name) for role in MANIFOLD)
 
     def linearized(self, data: Floats, model: Floats) -> tuple[Floats, Floats]:
         """Return signed residuals (c, N) of a flat model of m numbers, and their derivatives (c, m, N) by them."""
@@ -289,10 +266,10 @@ class Problem:
         model = model.copy()
         if self.normalise_model is not None:
             self.normalise_model(model, transform)
-        elif self.normalise is normalise and self.denormalise is not None:
+        elif self.normalise is not None and self.denormalise is not None:
+            if not is_ours(self.normalise):
+                return None
             apply_inverse(self.denormalise, model, transform)
-        elif self.normalise is not None:
-            return None
         return model
 
     def from_frame(self, model: Floats, transform: Floats) -> Floats:
@@ -304,11 +281,6 @@ class Problem:
             self.canonical(model)
         return model
 
-    @functools.cached_property
-    def float64_residuals(self) -> Any:
-        """The residuals compiled for float64, for the result in the caller's coordinates."""
-        return self._compile(CONTRACT["residuals"], self.residuals)
-
     def distances(self, data: Floats, model: Floats, unit: float = 1.0) -> Floats:
         """Return the residual distances (N) of data (channels x N) times ``unit``; inf where one is undefined."""
         distances = np.empty(data.shape[1])
@@ -317,21 +289,18 @@ class Problem:
 
     @functools.cached_property
     def float64(self) -> Any:
-        """A struct for kernels with ``float64_residuals`` as the field ``residuals``."""
-        return _FLOAT64.pack((self.float64_residuals,), function_types([CONTRACT["residuals"]]))
+        """A struct for kernels with the residuals for float64 as the field ``residuals``."""
+        return _FLOAT64.pack((self.compiled("residuals"),), function_types([CONTRACT["residuals"]]))
 
     @functools.cached_property
     def of_samples(self) -> Any:
         """A struct for kernels with the functions ``solve``, ``is_valid`` and ``residuals`` for float64."""
-        functions = [self._compile(role, getattr(self, role.name) or role.default) for role in _SAMPLE_ROLES]
-        return _OF_SAMPLES.pack(functions, function_types(_SAMPLE_ROLES))
+        return _OF_SAMPLES.pack([self.compiled(role.name) for role in _SAMPLE_ROLES], function_types(_SAMPLE_ROLES))
 
-    def _compile(self, role: Function, function: Any, precision: str = "float64") -> Any:
-        """Compile one of the functions, ``residuals`` for a number type; error messages name it."""
+    def _compile(self, role: Function, function: Any, signature: Any) -> Any:
+        """Compile one of the functions; error messages name it."""
         if config.DISABLE_JIT:
             return getattr(function, "py_func", function)
-        assert role.signature is not None
-        signature = role.signature(REALS[precision])
         try:
             kernel = compile_kernel(
                 function, signature, fast=role.fast, inner=role.in_loop and not role.fast, lean=True

@@ -9,6 +9,7 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
 from bansac.maths.linalg import smallest_eigenvector
 from bansac.maths.normalisation import normalise
+from bansac.problems.circle import denormalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
@@ -93,12 +94,6 @@ def _add(x: float, y: float, z: float, weight: float, normal: Floats) -> None:
     for i in range(5):
         for j in range(5):
             normal[5 * i + j] += weight * monomials[i] * monomials[j]
-
-
-def denormalise(model: Floats, transform: Floats) -> None:
-    """Undo ``normalise``: p -> p / scale + centroid."""
-    model /= transform[0]
-    model[:3] += transform[1:4]
 
 
 def scene(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

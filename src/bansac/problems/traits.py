@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.validate import as_integer
+from bansac.maths.validate import as_integer, check_choice
 
 UNITS = ("data", "pixels", "normalised")
 
 
 class Limit(NamedTuple):
-    """A simpler model with one parameter less, which a model approaches: a line that of a large circle.
+    """A simpler model, which a model approaches: a line that of a large circle.
 
-    ``distances(data, members)`` fits it to the members and returns the distances of all data.
+    ``distances(data, members)`` fits it to the members and returns the distances of all data. It has ``fewer``
+    parameters less, and all of the model's ``sides`` are near it: the two sides of a thin ellipse.
     """
 
     name: str
     distances: Callable[[Floats, Bools], Floats]
+    fewer: int = 1
+    sides: int = 1
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,9 @@ class Traits:
     twins : callable, optional
         ``twins(data, model) -> models``: models near those that explain the data of the inliers as well, such as a pose
         with its planar target mirrored. Each is refined, and the better one wins.
+    stricter : callable, optional
+        ``stricter(data, model, threshold) -> (problem, model)``: a model near that of the significance test with fewer
+        parameters, and its problem. It is tested if the test of the model fails.
     """
 
     points: tuple[tuple[int, ...], ...] = ()
@@ -58,6 +64,7 @@ class Traits:
     flat: Literal["", "line", "plane"] = ""
     limit: Limit | None = None
     twins: Callable[[Floats, Floats], list[Floats]] | None = None
+    stricter: Callable[[Floats, Floats, float], tuple[Any, Floats]] | None = None
 
     @property
     def are_matches(self) -> bool:
@@ -74,10 +81,8 @@ class Traits:
     def check(self, channels: int) -> None:
         """Raise a ValueError that names the first wrong trait of data with this number of channels."""
         as_integer("codimension", self.codimension, 1)
-        for name, allowed in (("unit", UNITS), ("flat", ("", "line", "plane"))):
-            if getattr(self, name) not in allowed:
-                names = " or ".join(map(repr, allowed))
-                raise ValueError(f"{name} must be {names}, got {getattr(self, name)!r}")
+        check_choice("unit", self.unit, UNITS)
+        check_choice("flat", self.flat, ("", "line", "plane"))
         of_points, of_directions = _listed("points", self.points), _listed("directions", self.directions)
         listed = of_points + of_directions
         if listed and sorted(listed) != list(range(channels)):

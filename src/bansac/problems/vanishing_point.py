@@ -12,7 +12,7 @@ import numpy as np
 
 from bansac.maths.arrays import Bools, Floats, Ints, Reals
 from bansac.maths.flat import flat_coordinates
-from bansac.maths.linalg import normalise_vector, span_complement
+from bansac.maths.linalg import normalise_vector, scale_to_unit, span_complement
 from bansac.maths.normalisation import fix_sign
 from bansac.maths.normalisation import normalise as normalise_points
 from bansac.problems.problem import Problem
@@ -60,11 +60,6 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         by_c[i] = -mx * by_a[i] - my * by_b[i]
 
 
-def project(model: Floats, scratch: Floats) -> bool:
-    """Scale v to unit norm."""
-    return normalise_vector(model)
-
-
 def normalise(data: Floats, transform: Floats) -> None:
     """Centre and scale the ends of the segments alike."""
     n, ends = data.shape[1], np.hstack([data[:2], data[2:]])
@@ -75,12 +70,6 @@ def normalise(data: Floats, transform: Floats) -> None:
 def denormalise(model: Floats, transform: Floats) -> None:
     """Undo ``normalise``: p -> p / scale + centroid."""
     model[:2] = model[:2] / transform[0] + model[2] * transform[1:3]
-    canonical(model)
-
-
-def normalise_model(model: Floats, transform: Floats) -> None:
-    """Undo ``denormalise``."""
-    model[:2] = (model[:2] - model[2] * transform[1:3]) * transform[0]
     canonical(model)
 
 
@@ -130,11 +119,10 @@ VANISHING_POINT = Problem(
     residuals=residuals,
     linearize=linearize,
     tangent=span_complement,
-    project=project,
+    project=scale_to_unit,
     parameters=2,
     normalise=normalise,
     denormalise=denormalise,
-    normalise_model=normalise_model,
     canonical=canonical,
     default_local_optimization="lm",
     significance_form=significance_form,

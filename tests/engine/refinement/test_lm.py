@@ -13,6 +13,7 @@ import bansac
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.refinement.lm import BIWEIGHT, TRUNCATED, _scale_of_least_variance, biweight_scale, move_best_model
 from bansac.engine.state import pack_run
+from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.synthetic import homography_matches, line_points
@@ -27,17 +28,15 @@ THRESHOLD = 0.02
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its sixteen runs take minutes")
-@pytest.mark.parametrize("epipolar_error", ["sampson", "symmetric"])
-def test_it_is_more_accurate_than_linear_least_squares_for_essential_matrices(epipolar_error):
+@pytest.mark.parametrize("problem", [ESSENTIAL, ESSENTIAL_SYMMETRIC], ids=["sampson", "symmetric"])
+def test_it_is_more_accurate_than_linear_least_squares_for_essential_matrices(problem):
     """In one restart: several would choose the best of several linear fits."""
     settings = {"threshold": 2e-3, "scoring": "msac", "neighbours": False, "restarts": 1}
     errors = {"least_squares": [], "lm": []}
     for seed in range(8):
         _, data, truth = make_scene("essential", np.random.default_rng(seed), noise=5e-4, outliers=0.5, n=300)
         for name, found in errors.items():
-            result = bansac.estimate_essential(
-                data[:2].T, data[2:].T, refinement=name, epipolar_error=epipolar_error, **settings
-            )
+            result = bansac.ransac(problem, data.T, refinement=name, **settings)
             found.append(epipolar.distance_up_to_scale(result.model, truth))
             assert np.linalg.svd(result.model)[1] == pytest.approx([1, 1, 0], abs=1e-9)
     assert np.median(errors["lm"]) < 0.7 * np.median(errors["least_squares"])

@@ -6,17 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
-from bansac.engine.sampling import ar
-from bansac.engine.sampling.ar import PERTURBATION, VARIANCE, start_priority
-from bansac.engine.sampling.baysac import sample_most_probable
+from bansac.engine.sampling import most_probable
+from bansac.engine.sampling.most_probable import PERTURBATION, VARIANCE, sample_most_probable, start_priority
 from bansac.maths.rng import seed_rng
 from tests.reference import sampling as reference
 
-learn = kernel(ar.learn_from_failure)
+learn = kernel(most_probable.fail_ar)
 
 
 def posterior_probabilities(prior, draws):
-    return ar.probabilities(np.append(prior, prior), draws)
+    return most_probable.probabilities_ar(np.append(prior, prior), draws)
 
 
 def start(prior, seed=1):
@@ -66,9 +65,9 @@ def test_priorities_of_the_sample_follow_the_posterior(prior, seed):
     for _ in range(5):
         sample = chooser.permutation(len(prior))[:2]
         priority_before, draws_before = priority.copy(), draws.copy()
-        numbers = np.append(prior, priority)
+        numbers = np.append(priority, prior)
         learn(rng, numbers, draws, sample)
-        priority = numbers[len(prior) :]
+        priority = numbers[: len(prior)]
         others = np.setdiff1d(np.arange(len(prior)), sample)
         assert np.array_equal(priority[others], priority_before[others])
         assert np.array_equal(draws[others], draws_before[others])
@@ -80,9 +79,9 @@ def test_priorities_of_the_sample_follow_the_posterior(prior, seed):
 def test_data_that_fail_make_room_for_others():
     prior = np.full(40, 0.5)
     rng, priority = start(prior)
-    draws, sample, numbers = np.zeros(40, np.int64), np.empty(4, np.int64), np.append(prior, priority)
+    draws, sample, numbers = np.zeros(40, np.int64), np.empty(4, np.int64), np.append(priority, prior)
     for _ in range(40):
-        sample_most_probable(rng, numbers[40:], sample)
+        sample_most_probable(rng, numbers[:40], sample)
         learn(rng, numbers, draws, sample)
     assert draws.sum() == 160
     assert draws.min() >= 2

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.engine.sampling.baysac import learn_from_failure, sample_most_probable
+from bansac.engine.sampling.most_probable import fail_baysac, sample_most_probable
 from bansac.maths.rng import seed_rng
 from tests.engine.sampling.helpers import draw_samples, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
 
-learn = kernel(learn_from_failure)
+learn = kernel(fail_baysac)
 
 
 def draw(priority, m, count=1, seed=1):

@@ -26,7 +26,7 @@ class Sampler:
         self.indices = p_napsac.start(SimpleNamespace(data=data, sample_size=m, rng=self.rng, ranking=ranking))[1]
         self.of_prosac = self.indices[-len(ranking) - 3 :]
         self.neighbourhoods, self.prosac = plain(p_napsac.views)(self.indices, len(ranking))
-        self.prosac.counts[0] = draws
+        self.prosac[0] = draws
 
     def draw(self):
         draw(self.rng, self.sample, ranking=self.ranking, indices=self.indices, subset_limit=self.limit)
@@ -48,7 +48,7 @@ def test_every_sample_is_one_of_the_literal_algorithm(channels, m, extra, seed):
     rng = np.random.default_rng(seed)
     data, ranking = clustered(rng, channels, n), rng.permutation(n)
     sampler = Sampler(data, ranking, m, seed=seed)
-    literal = reference.ProgressiveNapsac(data[:, ranking].T, m, sampler.prosac.growth.tolist())
+    literal = reference.ProgressiveNapsac(data[:, ranking].T, m, sampler.prosac[2:].tolist())
     for _ in range(min(120, 20 * (n - 1))):
         must, pool, local = literal.next()
         sample = sampler.draw()
@@ -79,7 +79,7 @@ def test_neighbours_before_the_last_are_uniform():
     chosen = []
     for seed in range(1500):
         sampler.rng = seed_rng(seed)
-        sampler.prosac.counts[0] = 0
+        sampler.prosac[0] = 0
         sampler.neighbourhoods.hits[:] = sampler.neighbourhoods.growth[5]
         sampler.neighbourhoods.sizes[:] = 5
         sample = sampler.draw()  # the centre is 0, the sixth neighbour is forced, two of the first five are drawn
@@ -93,7 +93,7 @@ def test_a_neighbourhood_of_more_than_ten_is_used_up():
     data[:, 59] = 1.0  # all others share the finest cell
     for size in (10, 11):
         sampler = Sampler(data, np.arange(60), 3)
-        sampler.prosac.counts[0] = 419  # the centre is 21
+        sampler.prosac[0] = 419  # the centre is 21
         sampler.neighbourhoods.hits[:] = sampler.neighbourhoods.growth[size - 1]
         sampler.neighbourhoods.sizes[:] = size
         before = sampler.neighbourhoods.hits.sum()

@@ -1,7 +1,5 @@
 """What every sampler of the registry promises: distinct data, its traits, a state of its own."""
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -24,10 +22,10 @@ def course(name, count=60, *, seed=1, prior=None):
     quality = rng.uniform(size=N) if SAMPLERS[name].order else None
     options = Options(sampler=name, seed=seed)
     frame = make_frame(LINE, rng.uniform(size=(2, N)), options, prior=prior, quality=quality)
-    module = importlib.import_module(SAMPLERS[name].module)
-    draw = kernel(module.draw)
-    fail = kernel(module.learn_from_failure) if hasattr(module, "learn_from_failure") else None
-    numbers, indices = module.start(frame) if hasattr(module, "start") else (np.empty(0), np.empty(0, np.int64))
+    row = SAMPLERS[name]
+    draw = kernel(row.draw)
+    fail = None if row.learn_from_failure is None else kernel(row.learn_from_failure)
+    numbers, indices = (np.empty(0), np.empty(0, np.int64)) if row.start is None else row.start(frame)
     assert numbers.dtype == np.float64
     assert indices.dtype == np.int64
     progress = make_record(PROGRESS, subset_limit=N, largest_odds=1.0)
@@ -38,7 +36,7 @@ def course(name, count=60, *, seed=1, prior=None):
         samples.append(sample.tolist())
         if fail is not None:
             fail(frame.rng, numbers, indices, sample)
-    found = module.probabilities(numbers, indices) if hasattr(module, "probabilities") else None
+    found = None if row.probabilities is None else row.probabilities(numbers, indices)
     return samples, found
 
 

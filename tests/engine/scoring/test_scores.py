@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
-from bansac.engine.kernels import find_function
 from bansac.engine.scoring import SCORES, check_block_score, magsac
 from bansac.engine.verification import classify_block
 from tests.reference import loop_parts as reference
 
-BLOCK_SCORES = {name: find_function(score, "block_score") for name, score in SCORES.items()}
+BLOCK_SCORES = {name: score.block_score for name, score in SCORES.items()}
 COMPILED = {name: kernel(block_score) for name, block_score in BLOCK_SCORES.items()}
 # Squared residuals of a block, with those that are no number.
 residual_lists = st.lists(st.floats(0, 10, width=32) | st.just(float("nan")) | st.just(float("inf")), max_size=300)
@@ -49,7 +48,7 @@ def test_gains_agree_with_the_reference(name, dtype, values, threshold, seed):
 def test_magsac_by_the_incomplete_gamma_functions():
     # (r / t)^2 of 0.01, 0.1, 0.25, 0.5 and 0.9 by the formula with SciPy's gammainc and gammaincc.
     shares = np.array([0.01, 0.1, 0.25, 0.5, 0.9])
-    found = [magsac.block_score(shares[i : i + 1], np.ones(1), 1.0) for i in range(shares.size)]
+    found = [magsac(shares[i : i + 1], np.ones(1), 1.0) for i in range(shares.size)]
     assert found == pytest.approx([0.955209, 0.605837, 0.258212, 0.051452, 0.000708], abs=1e-5)
 
 

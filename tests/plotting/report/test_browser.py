@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.plotting.report.summary import name_restarts
 from tests.browser import open_browser, webdriver
 
 pytestmark = pytest.mark.slow
@@ -121,7 +120,7 @@ def test_the_slider_replays_the_run(page, case):
     page.js("select(7)")
     assert f"belief {trace.frame_beliefs[4][7] / 255:.3f}" in page.text("#datum")
     page.press("#step", keys.END, keys.ARROW_LEFT)
-    assert page.text("#step-text") == f"iteration {len(trace)} of {len(trace)}, {name_restarts(trace)[-1]}"
+    assert page.text("#step-text") == f"iteration {len(trace)} of {len(trace)}, restart {trace.restart[-1]}"
     page.press("#step", keys.ARROW_RIGHT)
     assert page.find("input[value=posterior]").is_selected()
     assert page.shown() == case.result.num_inliers

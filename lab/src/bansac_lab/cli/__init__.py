@@ -1,1 +1,1 @@
-"""The commands ``bansac bench``, ``bansac data`` and ``bansac experiments``."""
+"""The commands ``bansac bench`` and ``bansac experiments``."""

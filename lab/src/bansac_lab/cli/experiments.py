@@ -11,10 +11,12 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli.app import COMMANDS, Group
 from bansac.cli.arguments import SchedulerOption, connect, out_option, with_flags
 from bansac.cli.console import command, report, show_progress
-from bansac_lab.cli.measure import WorkersOption, end, parameter_of, show_report
+from bansac_lab.cli.measure import end, parameter_of, show_report
 from bansac_lab.experiments import EXPERIMENTS, find_experiment
 from bansac_lab.measurement import EXPERIMENT_OPTIONS, Measurement, Setup
 from bansac_lab.runner import RunSummary, run_experiment
+
+WorkersOption = Annotated[int, typer.Option(help="Processes. With more than 1, the report has no times.")]
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["experiments"])
 
@@ -40,7 +42,7 @@ def run(
     workers: WorkersOption = 1,
     scheduler: SchedulerOption = None,
 ) -> None:
-    """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
+    """Run an experiment: runs.csv, tables (Markdown), figures (PNG and SVG) and run.json.
 
     Results are saved as they are computed, and the same command resumes an interrupted run. The same seed gives the
     same errors for any number of workers. Options that an experiment does not use are rejected. Exit code 1: units

@@ -15,9 +15,9 @@ import numpy as np
 from bansac.maths.arrays import Floats
 from bansac.synthetic import polynomial_points
 from bansac_lab.evolution import plot_point_evolution
-from bansac_lab.experiments.synthetic import CURVES, POINTS, SHARED, SIGMA, curve_of
+from bansac_lab.experiments.synthetic import DEGREE, POINTS, SHARED, SIGMA
 from bansac_lab.frames import to_frame
-from bansac_lab.measurement import CURVE, SEED, Report, Row, Setup, Unit, of_module
+from bansac_lab.measurement import SEED, Report, Row, Setup, Unit, of_module
 from bansac_lab.metrics import curve_rmse
 from bansac_lab.tables import percent, sectioned
 
@@ -30,19 +30,18 @@ _ALONG = 201
 
 def units(setup: Setup) -> list[Unit]:
     """Return the only unit."""
-    return [Unit(key=f"{curve_of(setup)}/{setup.seed}", timed=False)]
+    return [Unit(key=f"parabola/{setup.seed}")]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run BANSAC up to each of ``ITERATIONS`` and return one row for each iteration and point."""
     import bansac
 
-    degree = CURVES[curve_of(setup)]
-    data = polynomial_points(POINTS, degree, INLIER_RATE, SIGMA, setup.seed)
+    data = polynomial_points(POINTS, DEGREE, INLIER_RATE, SIGMA, setup.seed)
     rows: list[Row] = []
     for iteration in ITERATIONS:
         settings = SETTINGS | {"max_iterations": max(iteration, 1)}
-        result = bansac.fit_polynomial(data.points, degree, seed=setup.seed, trace=True, **settings)
+        result = bansac.fit_polynomial(data.points, DEGREE, seed=setup.seed, trace=True, **settings)
         assert result.trace is not None
         model = result.model if iteration else None
         common: Row = {
@@ -51,7 +50,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
             "inliers": 0 if model is None else result.num_inliers,
             "mean_inlier_ratio": None if model is None else float(np.nanmean(result.trace.inlier_ratio)),
             "rmse": None if model is None else curve_rmse(model, data.model),
-            **{f"c{k}": None if model is None else float(model[k]) for k in range(degree + 1)},
+            **{f"c{k}": None if model is None else float(model[k]) for k in range(DEGREE + 1)},
         }
         for i, probability in enumerate(result.trace.snapshots[iteration].tolist()):
             (x, y), true = data.points[i].tolist(), bool(data.inliers[i])
@@ -61,10 +60,9 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw the panels and tabulate the mean probabilities."""
-    degree = CURVES[curve_of(setup)]
     steps = dict(iter(to_frame(rows).groupby("iteration")))
-    data = polynomial_points(POINTS, degree, INLIER_RATE, SIGMA, setup.seed)
-    models = {k: step[[f"c{i}" for i in range(degree + 1)]].iloc[0].to_numpy(float) for k, step in steps.items()}
+    data = polynomial_points(POINTS, DEGREE, INLIER_RATE, SIGMA, setup.seed)
+    models = {k: step[[f"c{i}" for i in range(DEGREE + 1)]].iloc[0].to_numpy(float) for k, step in steps.items()}
     figure = plot_point_evolution(
         data.points,
         {k: step["probability"].to_numpy() for k, step in steps.items()},
@@ -81,7 +79,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         lines[str(k)] = (*means, float(first["mean_inlier_ratio"]), int(first["inliers"]), float(first["rmse"]))
     table = sectioned("Curve fitting by BANSAC, one run", "Iteration", columns, {"": lines})
     note = (
-        f"The curve is a {curve_of(setup)}, {percent(INLIER_RATE)} % of the points are inliers; seed {setup.seed}. "
+        f"The curve is a parabola, {percent(INLIER_RATE)} % of the points are inliers; seed {setup.seed}. "
         "The dashed curve is the best minimal model so far, before any refinement."
     )
     return Report(tables={"curve_example": table}, figures={"curve_example": figure}, notes=[note])
@@ -97,7 +95,7 @@ EXPERIMENT = of_module(
     title="One run of BANSAC on a curve, its points coloured by probability",
     reference="fig:curve_fitting_example",
     defaults="a parabola, 50 % inliers, iterations 0, 2, 4, 9, 11, 14",
-    options=(CURVE, SEED),
+    options=(SEED,),
     values=(POINTS, SIGMA, SHARED),
     warm_up=None,
 )

@@ -48,17 +48,10 @@ _ABLATED = "all pairs of sacre_coeur, 5 repeats"
 _F_PRINTED = f"E and F (the paper: F, with the figures of E), {_ABLATED}"
 
 
-def _report(
-    setup: Setup,
-    rows: Iterable[Row],
-    *,
-    notes: Callable[[summary.Summary], Iterable[str]] = lambda runs: (),
-    **tables: Callable[[summary.Summary], Table],
-) -> Report:
+def _report(setup: Setup, rows: Iterable[Row], **tables: Callable[[summary.Summary], Table]) -> Report:
     """Return a report with the tables that functions of the means build."""
     runs = summary.Summary(rows)
-    made = {name: make(runs) for name, make in tables.items()}
-    return Report(tables=made, notes=[*runs.notes(), *notes(runs)])
+    return Report(tables={name: make(runs) for name, make in tables.items()}, notes=runs.notes())
 
 
 def _each(
@@ -73,9 +66,9 @@ def _labels(configurations: Methods) -> dict[str, str]:
     return {name: method.label for name, method in configurations.items()}
 
 
-def _over(others: Methods, group: Methods, *, baselines: bool) -> summary.Leads:
+def _over(group: Methods, *, baselines: bool) -> summary.Leads:
     """Compare ours of a group with all others, or with the baselines among them."""
-    rivals = [name for name, method in others.items() if not (baselines and method.label in _OUR_LABELS)]
+    rivals = [name for name, method in group.items() if not (baselines and method.label in _OUR_LABELS)]
     ours = (name for name, method in group.items() if method.label in _OUR_LABELS)
     return {name: [rival for rival in rivals if rival != name] for name in ours}
 
@@ -85,10 +78,10 @@ def _main_table() -> Measurement:
     local = _each("+LO", LOCAL_OPTIMIZATION, local_optimization=True)
     groups = {"Without Local Optimization": _labels(plain), "With Local Optimization": _labels(local)}
     leads = {
-        "Over the best baseline": _over(plain, plain, baselines=True),
-        "Over the best other method": _over(plain, plain, baselines=False),
-        "With LO, over the best baseline": _over(local, local, baselines=True),
-        "With LO, over the best other method": _over(local, local, baselines=False),
+        "Over the best baseline": _over(plain, baselines=True),
+        "Over the best other method": _over(plain, baselines=False),
+        "With LO, over the best baseline": _over(local, baselines=True),
+        "With LO, over the best other method": _over(local, baselines=False),
     }
     baselines = "RANSAC, NAPSAC, P-NAPSAC and PROSAC"
     title = f"BANSAC and P-BANSAC beside {baselines}, with and without the local optimization of LO-RANSAC."
@@ -134,18 +127,14 @@ def _readings() -> Measurement:
     name = f"{P_BANSAC.label}, {UNSORTED}"
     groups[UNSORTED] = {name: P_BANSAC.configured(name, {}, adapt=unsorted)}
     configurations = {name: method for group in groups.values() for name, method in group.items()}
-    labels, printed, gains = _labels(configurations), groups[PRINTED], {}
-    # A group without baselines is compared with those as printed.
-    leads = {
-        title: _over(group if title in of_all else printed, group, baselines=True) for title, group in groups.items()
+    gains = {
+        title: {name: [f"{of.label}, {PRINTED}"] for name, of in group.items() if of.label in _OUR_LABELS}
+        for title, group in groups.items()
+        if title != PRINTED
     }
-    for title, group in ((title, group) for title, group in groups.items() if title != PRINTED):
-        ours = {name: of.label for name, of in group.items() if of.label in _OUR_LABELS}
-        gains[title] = {name: [f"{label}, {PRINTED}"] for name, label in ours.items()}
     title = "Readings of the paper: the algorithm as printed, and others."
     extra = (summary.AUC_10, summary.ITERATIONS, summary.MODELS_TESTED)
     columns = {title: _labels(group) for title, group in groups.items()}
-    leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
     gains_title = f"Gain of each reading over the algorithm as printed, and {_LEADS_BELOW}"
     return Grid(tuple(configurations.values())).experiment(
         name="readings",
@@ -155,8 +144,7 @@ def _readings() -> Measurement:
         report=partial(
             _report,
             readings=partial(summary.metric_table, title=title, groups=columns, extra=extra),
-            leads=partial(summary.lead_table, title=leads_title, groups=leads, labels=labels),
-            gains=partial(summary.lead_table, title=gains_title, groups=gains, labels=labels),
+            gains=partial(summary.lead_table, title=gains_title, groups=gains, labels=_labels(configurations)),
         ),
     )
 
@@ -281,11 +269,8 @@ def _varied() -> Iterator[tuple[str, float, dict[str, Any]]]:
             if 0 <= value <= 1:
                 table = np.array(PAPER_CPT[0])
                 table[before, vote] = value
-                yield (
-                    f"P(x = inlier | x' = {state}, c = {evidence})",
-                    value,
-                    {"network": Network(cpt=(table.tolist(),))},
-                )
+                entry = f"P(x = inlier | x' = {state}, c = {evidence})"
+                yield entry, value, {"network": Network(cpt=(table.tolist(),))}
     for change in (-0.05, 0.05):
         yield "γ₁ moved by", change, {"network": Network(gamma=partial(shifted_gamma, change))}
 
@@ -295,18 +280,6 @@ CPT_VARIATIONS = (
     *(BANSAC.configured(f"{e}: {v:g}", settings, columns={"entry": e, "value": v}) for e, v, settings in _varied()),
 )
 """BANSAC with the paper's tables, and with slight variations of them."""
-
-
-def _largest_differences(runs: summary.Summary) -> Iterator[str]:
-    """Yield how accuracies change against the paper's tables."""
-    for model in runs.models:
-        differences = []
-        for varied, metric in itertools.product(CPT_VARIATIONS[1:], summary.POSE_RATES):
-            change = runs.mean(metric, model, varied.name) - runs.mean(metric, model, _PAPER)
-            differences.append((change, metric, varied))
-        extremes = (extreme(differences, key=lambda entry: entry[0]) for extreme in (min, max))
-        said = [f"{change:+.3f} ({metric.label}, {where.name})" for change, metric, where in extremes]
-        yield f"{model}: against the paper's values, mAA changes by {said[0]} to {said[1]}"
 
 
 _ALL = (
@@ -395,7 +368,6 @@ _ALL = (
         defaults=f"E and F, {_ABLATED}",
         report=partial(
             _report,
-            notes=_largest_differences,
             cpt_robustness=partial(
                 summary.settings_table,
                 title="BANSAC with slight variations of the conditional probability tables of order 1.",

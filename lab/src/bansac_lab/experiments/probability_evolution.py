@@ -2,9 +2,9 @@
 
 The run uses the settings of the paper's main experiments. It has no stopping criterion and ends at the last iteration
 of the figure. Without data, the experiment runs on the demo pair of the package, a homography. With data, it runs on
-one pair with a homography and one with poses. The option ``pair`` names the pair. Otherwise the pair is selected from
-the set ``sacre_coeur`` or, if it is missing, from all sets. The selection examines at most ``SEARCHED`` pairs of each
-set. It prefers pairs with at least ``DRAWN`` matches, then the share of true matches closest to ``TYPICAL``.
+one pair with a homography and one with poses, from the set ``sacre_coeur`` or, if it is missing, from all sets. The
+selection examines at most ``SEARCHED`` pairs of each set. It prefers pairs with at least ``DRAWN`` matches, then the
+share of true matches closest to ``TYPICAL``.
 
 A match is true if its distance to the true model is at most ``TRUE_WITHIN``. For poses this is the Sampson distance,
 which is small by chance for some wrong matches.
@@ -25,18 +25,17 @@ from bansac.problems.estimators import Kind
 from bansac_lab.evolution import plot_probability_evolution
 from bansac_lab.frames import import_pandas, to_frame
 from bansac_lab.grid import ABLATION_SET, protocol_of
-from bansac_lab.measurement import MAX_RATIO, MODEL, PAIR, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
+from bansac_lab.measurement import MAX_RATIO, MODEL, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
 from bansac_lab.peers.methods import BANSAC
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.tables import Cell, sectioned
 from bansac_lab.task import Protocol, distances_to_truth, make_task, usable_pairs
 
 # Iterations after which the probabilities are drawn; the last one is the length of the run.
-_SHORT = (0, 10, 100, 1000)
-ITERATIONS: dict[Kind, tuple[int, ...]] = {"H": _SHORT, "F": (*_SHORT, 10000), "E": _SHORT}
-TRUE_WITHIN: dict[Kind, float] = {"H": 3.0, "F": 1.0, "E": 1.0}  # pixels
+ITERATIONS: dict[Kind, tuple[int, ...]] = {"H": (0, 10, 100, 1000), "F": (0, 10, 100, 1000, 10000)}
+TRUE_WITHIN: dict[Kind, float] = {"H": 3.0, "F": 1.0}  # pixels
 # For H more than half: otherwise another plane in the images could have more matches.
-TYPICAL: dict[Kind, float] = {"H": 0.6, "F": 0.4, "E": 0.4}
+TYPICAL: dict[Kind, float] = {"H": 0.6, "F": 0.4}
 SEARCHED = 43
 DRAWN = 250
 DEMO = "demo"
@@ -45,16 +44,14 @@ DEMO = "demo"
 def units(setup: Setup) -> list[Unit]:
     """Choose one pair for each kind of model."""
     if setup.data is None:
-        if setup.get("pair") is not None:
-            raise ValueError("pair needs data to choose from: without data the pair inside the package is taken")
         if setup.model not in (None, "H"):
             raise ValueError(f"model: the pair inside the package is of a plane, H; model {setup.model!r} needs data")
         _load(_protocol(setup, "H"), None, DEMO)  # raises an error if there are too few matches
-        return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO), timed=False)]
+        return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO))]
     chosen = []
     for model, of_model in _sets_by_model(setup).items():
-        pair_set, key = _choose_pair(of_model, model, _protocol(setup, model), setup.get("pair"))
-        chosen.append(Unit(f"{model}/{pair_set.name}/{key}", (model, str(pair_set.folder), key), timed=False))
+        pair_set, key = _choose_pair(of_model, model, _protocol(setup, model))
+        chosen.append(Unit(f"{model}/{pair_set.name}/{key}", (model, str(pair_set.folder), key)))
     return chosen
 
 
@@ -65,17 +62,13 @@ def sets(setup: Setup) -> list[PairSet]:
 
 def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
     """Return the sets to choose from, by the model to estimate."""
-    wanted = setup.get("pair")
-    with_pose: Kind = "E" if setup.model == "E" else "F"
     groups: dict[Kind, list[PairSet]] = {}
     for pair_set in choose_sets(find_sets(setup.data), setup.sets, setup.exclude):
-        model: Kind = "H" if pair_set.kind == "H" else with_pose
-        if setup.model in (None, model) and (wanted is None or wanted in pair_set.keys):
+        model: Kind = "H" if pair_set.kind == "H" else "F"
+        if setup.model in (None, model):
             groups.setdefault(model, []).append(pair_set)
     if not groups:
-        what = f"a pair {wanted!r}" if wanted is not None else "the truth that it needs"
-        model_asked = f" for model {setup.model}" if setup.model is not None else ""
-        raise ValueError(f"data: no set in {setup.data} has {what}{model_asked}")
+        raise ValueError(f"data: no set in {setup.data} has the truth that model {setup.model} needs")
     return groups
 
 
@@ -84,16 +77,12 @@ def _protocol(setup: Setup, model: Kind) -> Protocol:
     return dataclasses.replace(protocol_of(setup, model), max_iterations=ITERATIONS[model][-1])
 
 
-def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: str | None) -> tuple[PairSet, str]:
-    if wanted is not None:
-        _load(protocol, str(found[0].folder), wanted)  # raises an error if there are too few matches
-        return found[0], wanted
+def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol) -> tuple[PairSet, str]:
     ranked: list[tuple[tuple[bool, float], PairSet, str]] = []
     for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
         for pair in usable_pairs(pair_set, dataclasses.replace(protocol, pairs=SEARCHED)):
             true = distances_to_truth(pair, model) <= TRUE_WITHIN[model]
-            distance = abs(float(true.mean()) - TYPICAL[model])
-            ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
+            ranked.append(((len(pair) < DRAWN, abs(float(true.mean()) - TYPICAL[model])), pair_set, pair.key))
     if not ranked:
         needs = f"{protocol.min_matches} matches of a ratio below {protocol.max_ratio}"
         raise ValueError(f"data: no pair has {needs} for model {model}")
@@ -196,7 +185,7 @@ EXPERIMENT = of_module(
     title="Matches of an image pair coloured by their probability over a run of BANSAC",
     reference="fig:teaser, fig:prob_update_fundamental",
     defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",
-    options=(*WITH_DATA, dataclasses.replace(MODEL, choices=("H", "F", "E")), PAIR, MAX_RATIO, SEED),
+    options=(*WITH_DATA, dataclasses.replace(MODEL, choices=("H", "F")), MAX_RATIO, SEED),
     values=protocol_of,
     warm_up=None,
 )

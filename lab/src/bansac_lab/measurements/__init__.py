@@ -10,14 +10,14 @@ import importlib
 from bansac_lab.measurement import Measurement
 
 MEASUREMENTS = (
-    *("folders", "speed", "hard", "noise", "planes", "rivals", "power", "posebench", "confidence", "calibration"),
-    *("configurations", "honesty", "covariance", "labelled", "score-scales", "absolute-pose", "known-vertical"),
+    *("folders", "speed", "hard", "noise", "rivals", "power", "confidence", "calibration"),
+    *("configurations", "honesty", "covariance", "labelled", "absolute-pose", "known-vertical"),
     *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "rules", "thresholds", "many"),
-    *("cluster", "latency", "last-fit", "trust", "replacements", "scale"),
+    *("cluster", "latency", "trust", "replacements", "scale"),
 )
 """Names of the measurements; the module of each has its name, except those of ``_MODULES``."""
 
-_MODULES = {"speed": "speed.report", "hard": "few_inliers"}
+_MODULES = {"hard": "few_inliers"}
 
 
 def find_measurement(name: str) -> Measurement:

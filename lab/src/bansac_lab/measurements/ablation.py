@@ -1,55 +1,36 @@
-"""Contribution of each part of the default pipeline, and whether its settings depend on a single set.
+"""Contribution of each part of the default pipeline.
 
 Each variant removes or replaces one part of the default pipeline. All variants run on the same pairs, with the same
 matches and seeds. The accuracy is AUC@10 of the larger pose error (E, F) or mAA@10 of the mean corner error (H). It is
 given for each set and as the mean over the sets. "difference" is the difference to the default, with a standard error
-from the pairs. The table "leave-one-out" selects the value of a setting on all sets except one, and has the accuracy on
-that set beside the default's. "ms" is only an indication if the machine has other load.
+from the pairs. "ms" is only an indication if the machine has other load.
 """
 
 import functools
 import itertools
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
-from bansac.engine.option_groups import Network, Restarts
+from bansac.engine.option_groups import Restarts
 from bansac.estimate.presets import Options
 from bansac.evidence.weights import density_weights, reliability_weights
 from bansac.problems.estimators import MODELS, Kind
-from bansac.problems.problem import Problem
 from bansac_lab.frames import Series
 from bansac_lab.measurement import Document, Report, Row, Setup, Unit
 from bansac_lab.pairs import BENCH_GROUPS, PairRuns
-from bansac_lab.peers.library import Estimate, Method, Task
-from bansac_lab.reports import lines, share
+from bansac_lab.peers.library import Method, Task
+from bansac_lab.reports import share
 from bansac_lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import Protocol
 
 
-@dataclass(frozen=True)
-class Variant(Method):
-    """The default pipeline with one part changed."""
-
-    problem: Problem | None = None  # in place of the default's
-
-    def estimate(self, task: Task, **settings: Any) -> Estimate:
-        """Estimate, with the problem of the variant."""
-        if self.problem is None:
-            return super().estimate(task, **settings)
-        name = str(MODELS[task.problem].problem).replace(":", ".")
-        with mock.patch(f"bansac.problems.{name}", self.problem):
-            return super().estimate(task, **settings)
-
-
-def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = None, **changes: Any) -> Variant:
+def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = None, **changes: Any) -> Method:
     """Return the variant PART or PART: VALUE; ``settings`` are keyword arguments of the public functions."""
     name, fields = f"{part}: {value}" if value else part, {"scored": True, "sized": True, **changes}
-    return Variant(name, {"preset": None, **(settings or {})}, **fields)
+    return Method(name, {"preset": None, **(settings or {})}, **fields)
 
 
 _SETTINGS = {"F": {"repeats": 5}, "H small": {"pairs": 60}, "H exact": {"pairs": 60, "repeats": 3}}
@@ -60,16 +41,8 @@ THRESHOLDS: dict[Kind, tuple[float, ...]] = {
     "F": (0.25, 0.35, 0.5, 0.75, 1.0),
     "H": (1.0, 1.5, 2.0, 2.5, 3.0, 4.0),
 }
-# P(inlier | outlier, classified as inlier), .2 in the paper; a datum never changes, so a count of true states gives 0.
-WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
-DEFAULT_EXPONENT = 2  # of bansac.evidence.weights
 DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.restarts
-CHOSEN = (
-    *("threshold", "weighting", "restart_iterations", "agreement", "refinement", "stopping", "degeneracy"),
-    "exponent of scores",
-)
-"""Settings whose default was chosen on these sets."""
 
 
 def tried_values(kind: Kind) -> dict[str, tuple[Any, tuple[Any, ...]]]:
@@ -77,7 +50,7 @@ def tried_values(kind: Kind) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     problem = MODELS[kind].load_problem()
     weightings = (None, "density", "scores", "density+scores")
     found: dict[str, tuple[Any, tuple[Any, ...]]] = {
-        "agreement": (problem.default_agreement, (2, 3)),
+        "agreement": (2, (2, 3)),
         "restart_iterations": (DEFAULT_LENGTH, (200, 300, 500)),
         "weighting": (problem.default_weighting, weightings),
         "scoring": (_OPTIONS.scoring, ("inliers", "magsac++")),
@@ -88,36 +61,29 @@ def tried_values(kind: Kind) -> dict[str, tuple[Any, tuple[Any, ...]]]:
         "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, "sprt", "bansac+ransac")),
         "threshold": (problem.default_threshold, THRESHOLDS[kind]),
     }
-    if "scores" in (problem.default_weighting or ""):
-        found["exponent of scores"] = DEFAULT_EXPONENT, (1, 2, 4)
     if kind == "F":
         found["degeneracy"] = _OPTIONS.degeneracy, (_OPTIONS.degeneracy, None)
     return found
 
 
-def variants(kind: Kind) -> list[Variant]:
+def variants(kind: Kind) -> list[Method]:
     """Return the variants for a kind of model, the default first."""
     problem = MODELS[kind].load_problem()
     assert problem.default_threshold is not None
     dense, scored = (name in (problem.default_weighting or "") for name in ("density", "scores"))
-    as_by_default = functools.partial(weigh_by_scores, DEFAULT_EXPONENT if scored else 0, dense)
+    as_by_default = functools.partial(weigh, scored, dense)
     larger = 2.5 * problem.default_threshold
     found = [
         _variant("default"),
         _variant("restarts", "one, with the whole budget", {"restarts": 1}),
         *(
-            _of_value(setting, value, dense)
+            _of_value(setting, value)
             for setting, (default, values) in tried_values(kind).items()
             for value in values
             if value != default
         ),
         _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": larger}),
-        _variant("score_in_front", "none", problem=replace(problem, score_in_front=None)),
         _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, adapt=as_by_default),
-        *(
-            _variant("cpt, way back", f"{share:g}", {"network": Network(cpt=[((0.0, share), (1.0, 1.0))])})
-            for share in WAYS_BACK
-        ),
         _variant("without scores", scored=False),
         _variant("neighbours", "none", {"neighbours": False}),
         _variant("without scores", "no neighbours", {"neighbours": False}, scored=False),
@@ -125,9 +91,7 @@ def variants(kind: Kind) -> list[Variant]:
     return [*found, _variant("without sizes of images", sized=False)] if kind == "F" else found
 
 
-def _of_value(setting: str, value: Any, dense: bool) -> Variant:
-    if setting == "exponent of scores":
-        return _variant(setting, _text(value), adapt=functools.partial(weigh_by_scores, value, dense))
+def _of_value(setting: str, value: Any) -> Method:
     settings = {setting: value}
     if setting == "agreement":
         settings = {"restarts": Restarts(agreement=value)}
@@ -137,25 +101,19 @@ def _of_value(setting: str, value: Any, dense: bool) -> Variant:
     return _variant(setting, _text(value), settings)
 
 
-def weigh_by_scores(exponent: float, dense: bool, task: Task) -> tuple[Task, Row]:
-    """Return a task, and scores to a power, times the density weights if ``dense``, as weights."""
-    reliability = None if task.scores is None else reliability_weights(task.scores)
-    weights = np.ones(len(task.x1)) if reliability is None else reliability ** (exponent / DEFAULT_EXPONENT)
+def weigh(scored: bool, dense: bool, task: Task) -> tuple[Task, Row]:
+    """Return a task, and the weights of its scores and of its density as an option."""
+    found = reliability_weights(task.scores) if scored and task.scores is not None else None
+    reliability = np.ones(len(task.x1)) if found is None else found
     density = density_weights(np.column_stack([task.x1, task.x2]).T.copy()) if dense else 1.0
-    return task, {"weights": weights * density}
+    return task, {"weights": reliability * density}
 
 
 def _text(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def choices(kind: Kind) -> dict[str, dict[str, Any]]:
-    """Return the default and all values of the settings that were chosen on these sets."""
-    tried = {name: values for name, values in tried_values(kind).items() if name in CHOSEN}
-    return {name: {"default": _text(of[0]), "values": list(map(_text, of[1]))} for name, of in tried.items()}
-
-
-def _methods(problem: str, unit: Unit) -> list[Variant]:
+def _methods(problem: str, unit: Unit) -> list[Method]:
     return variants(PROBLEMS[problem].protocol.kind)
 
 
@@ -163,10 +121,9 @@ _RUNS = PairRuns(_methods, PROBLEMS, "problems")
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures of the variants of each problem, and the settings that leave-one-out chooses."""
+    """Return the figures of the variants of each problem."""
     problems = {name: _figures(_RUNS.protocol(setup, name), runs) for name, runs in _RUNS.by_group(rows).items()}
-    settings = {kind: choices(kind) for kind in THRESHOLDS if any(name[0] == kind for name in problems)}
-    return Report(records={"problems": problems, "leave_one_out": settings})
+    return Report(records={"problems": problems})
 
 
 def _figures(protocol: Protocol, rows: Sequence[Row]) -> dict[str, Any]:
@@ -206,91 +163,41 @@ def paired_differences(rows: Sequence[Row]) -> tuple[Series, Series]:
     return by_set.mean().mean(), np.sqrt((by_set.var() / by_set.count()).sum()) / len(by_set)
 
 
-def accuracies(document: Document) -> str:
-    """Return accuracies of all variants: the difference to the default, bold if it is above two standard errors."""
+def accuracies(document: Document) -> Table:
+    """Return accuracies of the variants: the difference to the default, bold if it is above two standard errors.
 
-    def cell(figures: Mapping[str, Any]) -> str:
-        if figures["part"].startswith("default"):
-            return share(figures["mean"])
-        difference, error = _difference(figures["difference"]), figures["standard_error"]
-        sure = abs(figures["difference"]) > 2 * error and difference[1:] != ".000"
-        return f"{f'**{difference}**' if sure else difference} ± {share(error)}"
-
-    return _by_variant(document, cell)
-
-
-def needed(document: Document) -> str:
-    """Return the rows of :func:`accuracies` with a difference above two standard errors, and the default."""
-    head, line, default, *rows = accuracies(document).splitlines(keepends=True)
-    return "".join([head, line, default, *(row for row in rows if "**" in row)])
-
-
-def costs(document: Document) -> str:
-    """Return the mean iterations and the milliseconds of all variants."""
-    return _by_variant(document, lambda figures: f"{figures['iterations']:.0f}, {figures['ms']:.1f} ms")
-
-
-def scenes(document: Document) -> str:
-    """Return the differences of F on each scene."""
-    if "F" not in document["problems"]:
-        return "Not measured yet.\n"
-    variants = _variants(document, "F")
-    default = variants["default"]["sets"]
-    rows = [["default", *map(share, default.values())]]
-    for name, figures in variants.items():
-        if name != "default":
-            rows.append([name, *(_difference(figures["sets"][of] - default[of]) for of in default)])
-    return lines(["F, AUC@10", *default], rows)
-
-
-def _difference(value: float) -> str:
-    return f"{value:+.3f}".replace("0.", ".", 1)
-
-
-def _by_variant(document: Document, cell: Callable[[Mapping[str, Any]], str]) -> str:
-    """Return a table of the variants, a column for each problem."""
+    Variants without such a difference are left out.
+    """
     problems = document["problems"]
-    columns = {problem: _variants(document, problem) for problem in problems}
+    columns = {problem: _variants(problem, found["variants"]) for problem, found in problems.items()}
     parts: dict[str, list[str]] = {}
     for name in dict.fromkeys(itertools.chain.from_iterable(columns.values())):
         parts.setdefault(name.partition(":")[0], []).append(name)
     parts["threshold"].sort(key=lambda name: float(name.removeprefix("threshold: x ")))
     rows = (
-        [name, *(cell(of_problem[name]) if name in of_problem else "" for of_problem in columns.values())]
+        [name, *(_cell(of_problem[name]) if name in of_problem else "" for of_problem in columns.values())]
         for name in itertools.chain.from_iterable(parts.values())
     )
-    return lines(["", *(f"{problem}, {found['figure']}" for problem, found in problems.items())], rows)
+    shown = (row for row in rows if row[0] == "default" or "**" in "".join(row))
+    return plain_table(["", *(f"{problem}, {found['figure']}" for problem, found in problems.items())], shown)
 
 
-def _variants(document: Document, problem: str) -> dict[str, Mapping[str, Any]]:
+def _cell(figures: Mapping[str, Any]) -> str:
+    if figures["part"].startswith("default"):
+        return share(figures["mean"])
+    difference, error = f"{figures['difference']:+.3f}".replace("0.", ".", 1), figures["standard_error"]
+    sure = abs(figures["difference"]) > 2 * error and difference[1:] != ".000"
+    return f"{f'**{difference}**' if sure else difference} ± {share(error)}"
+
+
+def _variants(problem: str, variants: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the figures by the names of the table: thresholds as multiples of the problem's."""
-    default = float(document["leave_one_out"][problem[0]]["threshold"]["default"])
+    default = MODELS[problem[0]].load_problem().default_threshold or 1.0
     found = {}
-    for name, figures in document["problems"][problem]["variants"].items():
+    for name, figures in variants.items():
         relative = figures["part"] == "threshold"
         found[f"threshold: x {float(figures['value']) / default:g}" if relative else name] = figures
     return found
-
-
-def leave_one_out(document: Document) -> str:
-    """Return what would be chosen without each set, and the accuracy on the set that is left out."""
-    rows = []
-    for kind, settings in document["leave_one_out"].items():
-        problems = [of["variants"] for problem, of in document["problems"].items() if problem[0] == kind]
-        sets = [(of, name) for of in problems for name in of["default"]["sets"]]
-        for name, choice in settings.items() if len(sets) > 1 else ():
-            tried, default = choice["values"], choice["default"]
-            variants = ["default" if value == default else f"{name}: {value}" for value in tried]
-            found = np.array([[of[variant]["sets"][set_name] for variant in variants] for of, set_name in sets])
-            of_others = [np.delete(found, left_out, axis=0).mean(axis=0) for left_out in range(len(sets))]
-            # of equally good values the default
-            best = [max(range(len(tried)), key=lambda k: (means[k], tried[k] == default)) for means in of_others]
-            left_out_mean, default_mean = found[range(len(sets)), best].mean(), found[:, tried.index(default)].mean()
-            values = ", ".join(f"{value} {share(mean)}" for value, mean in zip(tried, found.mean(axis=0), strict=True))
-            chosen = ", ".join(f"{tried[k]} ({count})" for k, count in Counter(best).most_common())
-            rows.append([kind, name, values, chosen, share(left_out_mean), f"{share(default_mean)} ({default})"])
-    head = ["", "choice", "value and accuracy, all sets", "chosen without a set (times)", "left-out sets", "default"]
-    return lines(head, rows)
 
 
 MEASUREMENT = _RUNS.measurement(
@@ -298,11 +205,5 @@ MEASUREMENT = _RUNS.measurement(
     title="Contribution of each part of the default pipeline",
     help=__doc__,
     report=report,
-    tables={
-        "ablation": needed,
-        "ablation-all": accuracies,
-        "ablation-costs": costs,
-        "ablation-scenes": scenes,
-        "leave-one-out": leave_one_out,
-    },
+    tables={"ablation": accuracies},
 )

@@ -11,20 +11,21 @@ returns no pose, or if an error exceeds 1 degree or 2 %. The threshold is 4 px. 
 samples and a confidence of .999. PoseLib also runs with its default limits, which include a minimum of 1000 samples.
 """
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from bansac.estimate.result import AbsolutePose
 from bansac.geometry import homogeneous, normalise_points, rotation_matrix
-from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
-from bansac_lab.measurements.folders import label
+from bansac_lab.comparison import calls_of, compare
+from bansac_lab.frames import to_frame
+from bansac_lab.measurement import Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import Array, Estimate, Method, Task
 from bansac_lab.peers.methods import METHODS
 from bansac_lab.peers.opencv import OPENCV
 from bansac_lab.peers.poselib import POSELIB
-from bansac_lab.reports import grid
-from bansac_lab.scenes import LIMITS, Calls, Scene, calls_of, compare, errors, left_out
+from bansac_lab.scenes import LIMITS, Scene, errors, left_out
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
@@ -38,13 +39,13 @@ SIGMA_SPACE = 1e-3
 _THRESHOLD = {"threshold": THRESHOLD}
 OURS = tuple(METHODS[name].changed(name, **_THRESHOLD) for name in ("default", "fast", "accurate"))
 PEERS = (
-    Method("poselib", {"min_iterations": 10}, POSELIB, label="PoseLib, our limits"),
-    Method("poselib-own", _THRESHOLD, POSELIB, own_limits=True, label=label("poselib-own")),
-    Method("opencv-iterative", {"flag": "SOLVEPNP_ITERATIVE"}, OPENCV, label="OpenCV solvePnPRansac"),
-    Method("opencv-p3p", {"flag": "SOLVEPNP_P3P"}, OPENCV, label="OpenCV, SOLVEPNP_P3P"),
-    Method("opencv-usac", {"flag": "USAC_DEFAULT"}, OPENCV, label="OpenCV, USAC_DEFAULT"),
-    Method("opencv-accurate", {"flag": "USAC_ACCURATE"}, OPENCV, label="OpenCV, USAC_ACCURATE"),
-    Method("opencv-magsac", {"flag": "USAC_MAGSAC"}, OPENCV, label="OpenCV, USAC_MAGSAC"),
+    Method("poselib", {"min_iterations": 10}, POSELIB),
+    Method("poselib-own", _THRESHOLD, POSELIB, own_limits=True),
+    Method("opencv-iterative", {"flag": "SOLVEPNP_ITERATIVE"}, OPENCV),
+    Method("opencv-p3p", {"flag": "SOLVEPNP_P3P"}, OPENCV),
+    Method("opencv-usac", {"flag": "USAC_DEFAULT"}, OPENCV),
+    Method("opencv-accurate", {"flag": "USAC_ACCURATE"}, OPENCV),
+    Method("opencv-magsac", {"flag": "USAC_MAGSAC"}, OPENCV),
 )
 
 
@@ -80,28 +81,26 @@ def make_scene(kind: str, n: int, outliers: int, seed: int) -> Scene:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the figures of all methods on the scenes with a share of outliers."""
     (outliers,) = unit.payload
-    scenes = (make_scene(kind, setup.points, outliers, seed) for seed in range(setup.runs) for kind in SCENES)
     rows: list[Row] = []
-    for name, of in compare((_case(scene, seed) for seed, scene in enumerate(scenes)), TIMES).items():
+    for name, of in to_frame(_runs(setup, outliers)).groupby("method", sort=False):
         failed = (of["rotation_error"] > LIMITS["rotation_error"]) | (of["centre_error"] > LIMITS["centre_error"])
         figures = {"degrees_median": float(of["rotation_error"].median()), "failed": float(failed.mean())}
-        rows.append({"outliers": outliers, "method": name, **figures, "ms_mean": float(of["ms"].mean())})
+        rows.append({"outliers": outliers, "method": name, **figures, "ms_mean": 1e3 * float(of["seconds"].mean())})
     return rows
 
 
-def _case(scene: Scene, seed: int) -> tuple[Calls, Callable[[str, Estimate], Row]]:
-    task = Task("pose", scene.data[:2], (K,), None, THRESHOLD, 0.999, 4800, seed)
-    return calls_of((*OURS, *PEERS), task), lambda _, found: errors(scene, found.model if found.success else None)
+def _runs(setup: Setup, outliers: int) -> Iterator[Row]:
+    """Yield the errors and the time of each method on each scene."""
+    kinds = (kind for _ in range(setup.runs) for kind in SCENES)
+    for seed, kind in enumerate(kinds):
+        scene = make_scene(kind, setup.points, outliers, seed // len(SCENES))
+        task = Task("pose", scene.data[:2], (K,), None, THRESHOLD, 0.999, 4800, seed)
+        judge = functools.partial(_judge, scene)
+        yield from compare(calls_of((*OURS, *PEERS), task), judge, f"{outliers}/{seed}", TIMES)
 
 
-def table(document: Document) -> str:
-    """Return the table of the absolute poses: errors, failures and times over shares of outliers."""
-
-    def cell(of: Row) -> str:
-        return f"{of['degrees_median']:.3f}°; {100 * of['failed']:.0f} %; {of['ms_mean']:.1f} ms"
-
-    columns = {f"{outliers} % outliers": found for outliers, found in document["outliers"].items()}
-    return grid("method", columns, cell, {method.name: method.label for method in (*OURS, *PEERS)})
+def _judge(scene: Scene, _: str, found: Estimate) -> Row:
+    return {**errors(scene, found.model if found.success else None)}
 
 
 MEASUREMENT = of_module(
@@ -116,6 +115,5 @@ MEASUREMENT = of_module(
         Option("runs", int, 20, "Scenes of a kind.", least=1),
         Option("points", int, 500, "Points of a scene.", least=4),
     ),
-    tables={"absolute-poses": table},
     packages=("poselib", "cv2"),
 )

@@ -16,7 +16,7 @@ from bansac_lab.charts import Chart, Series, plot_charts
 from bansac_lab.frames import Figure
 from bansac_lab.measurement import Report
 from bansac_lab.peers.library import Method
-from bansac_lab.tables import Better, Table, format_number, sectioned, to_markdown
+from bansac_lab.tables import Better, Table, sectioned
 
 Points = Sequence[Mapping[str, float]]
 """One curve. Each point has ``max_iterations`` and the values of :func:`.folders.build_report`."""
@@ -32,21 +32,11 @@ _NAMES: Mapping[Kind, str] = {"E": "Essential matrix", "F": "Fundamental matrix"
 
 @dataclass(frozen=True)
 class Sweep:
-    """Methods, one curve each, and budgets: distinct maximum numbers of minimal samples, at least 1."""
+    """Methods, one curve each, and budgets: distinct maximum numbers of minimal samples."""
 
     kind: Kind
     methods: tuple[Method, ...]
     budgets: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        """Check the budgets."""
-        if not self.budgets:
-            raise ValueError("budgets must hold at least one number of iterations")
-        for budget in self.budgets:
-            if budget < 1:
-                raise ValueError(f"budgets must be at least 1, got {budget}")
-            if self.budgets.count(budget) > 1:
-                raise ValueError(f"budgets: {budget} is given twice")
 
     def limited_methods(self) -> tuple[Method, ...]:
         """Return every method at every budget. :meth:`curves` takes the report of a bench with these methods."""
@@ -61,9 +51,7 @@ class Sweep:
         mean = self._by_method(bench["mean"])
         found = bench["sets"].items()
         sets = {name: {"pairs": of["pairs"], "curves": self._by_method(of["methods"])} for name, of in found}
-        tables = {"budgets": budget_table(mean, self.kind), "times": time_table(mean, self.kind)}
         note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
-        text = "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"
         records = {
             "protocol": {name: value for name, value in bench["protocol"].items() if name != "max_iterations"},
             "settings": {method.name: dict(method.settings) for method in self.methods},
@@ -71,8 +59,8 @@ class Sweep:
             "sets": sets,
             "mean": mean,
         }
-        figures = {"bench": plot_curves(mean, self.kind)}
-        return Report(tables=tables, figures=figures, texts={".md": text}, records=records, notes=[note])
+        tables, figures = {"times": time_table(mean, self.kind)}, {"bench": plot_curves(mean, self.kind)}
+        return Report(tables=tables, figures=figures, records=records, notes=[note])
 
     def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
         found = {}
@@ -111,17 +99,6 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
     better: list[Better | None] = ["higher"] * len(TIMES)
     return sectioned(title, "method", (f"{time:g} ms" for time in TIMES), {"": rows}, tuple(better))
-
-
-def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
-    """Tabulate the accuracy and the mean time of each method at each budget, the same for all curves."""
-    rows = {
-        name: [f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)" for point in points]
-        for name, points in curves.items()
-    }
-    columns = (str(point["max_iterations"]) for point in next(iter(curves.values())))
-    title = f"{_NAMES[kind]}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
-    return sectioned(title, "method", columns, {"": rows})
 
 
 def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:

@@ -11,37 +11,26 @@ Without ``--data`` the matches are those of the families of awkward scenes that 
 (``bansac_lab.families.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
 label.
 
-The priors P^0 of ``bansac.evidence.neighbours`` are compared with the truth, too, beside the scores: for each scene,
-and on synthetic scenes of random depths, of any depth (coherent along the epipolar lines only) and of unrelated matches
-(no coherence, labels at random). E and F of the synthetic scenes are estimated with and without these priors.
-
 ECE is the expected calibration error over ten bins: the mean absolute difference between the mean probability and the
 share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
 """
 
 import dataclasses
-import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bansac.evidence.neighbours import neighbour_priors
-from bansac.geometry import apply_transform
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
-from bansac.synthetic import epipolar_matches
-from bansac.synthetic.two_views import viewing_rays
 from bansac_lab.families import FAMILIES, awkward_scene
-from bansac_lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
+from bansac_lab.frames import DataFrame, Figure, Series, import_figure, import_pandas
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import OURS, Array, Task
-from bansac_lab.reports import grid, lines, number, share
-from bansac_lab.scenes import OURS as METHODS
-from bansac_lab.scenes import is_right, run_scene, scene_of
-from bansac_lab.sets import PairSet
-from bansac_lab.sets.labelled import LabelledSet
-from bansac_lab.sets.survey import survey
+from bansac_lab.reports import share
+from bansac_lab.sets import PairSet, find_sets
+from bansac_lab.sets.labelled import LabelledSet, find_labelled_sets
+from bansac_lab.tables import Table, grid, plain_table
 from bansac_lab.task import DEFAULTS, distances_to_truth, usable_pairs
 
 TRUE, OTHERS = 2.0, (1.0, 3.0)  # pixels up to which a match is true
@@ -64,31 +53,19 @@ GROUPS: Mapping[str, tuple[Kind, tuple[str, ...], float | None]] = {
     "H, small sets (truth 1 to 5 px off)": ("H", _SMALL, 0.6),
 }
 
-# Groups for priors: matches of the scenes, and synthetic matches.
-_REAL: Mapping[str, tuple[Kind, tuple[str, ...], float]] = {
-    "ratio < .85": ("F", _SCENES, 0.85),
-    "ratio < .95": ("F", _SCENES, 0.95),
-}
-PRIORS = (*_REAL, "random depths", "any depth", "unrelated")
-DRAWN = ("ratio < .85", "any depth", "unrelated")
-SYNTHETIC, SHARES, NOISE, NEAR = 2000, (0.1, 0.2, 0.5), 0.5, 2.0
-_SWITCHED = (METHODS[0], METHODS[0].changed("no neighbours", neighbours=False))
-
 
 def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each group of sets and of priors, or for each model and family."""
+    """Return one unit for each group of sets, or for each model and family."""
     if setup.data is not None:
-        return each((*GROUPS, *PRIORS))
+        return each(GROUPS)
     return [unit for unit in each(DEFAULTS, FAMILIES) if awkward_scene(*unit.payload[::-1]).model is not None]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Return the figures of a group, of the sets of a group of priors, or of a family."""
-    if unit.payload[0] in PRIORS:
-        return _judge_priors(setup, unit.payload[0])
+    """Return the figures of a group or of a family."""
     frames: list[DataFrame] = []
     failures = 0
-    for _, model, pair, options in _read_pairs(setup, *unit.payload):
+    for model, pair, options in _read_pairs(setup, *unit.payload):
         cameras: Any = (pair.K1, pair.K2) if model == "E" else ()
         for scores in (None,) if pair.scores is None else (None, np.clip(pair.scores, 0, 1)):
             result = OURS.estimate(Task(model, (pair.x1, pair.x2), cameras, scores), options).result
@@ -107,15 +84,15 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     return [{**cell, "matches": len(frame), **(kinds["probabilities"] if setup.data is None else kinds)}]
 
 
-def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches, Row]]:
-    """Yield the set, the model, the matches and the options of every pair of a group, or scene of a family."""
+def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[Kind, Matches, Row]]:
+    """Yield the model, the matches and the options of every pair of a group, or scene of a family."""
     if setup.data is None:
         model, family = names
         for seed in range(setup.runs):
             scene = awkward_scene(family, model, seed=seed)
-            yield family, model, scene.matches, {"threshold": scene.threshold, "seed": seed}
+            yield model, scene.matches, {"threshold": scene.threshold, "seed": seed}
         return
-    model, sets, max_ratio = {**GROUPS, **_REAL}[names[0]]
+    model, sets, max_ratio = GROUPS[names[0]]
     for name in sets:
         if max_ratio is None:
             labelled = LabelledSet(setup.data / name)
@@ -123,54 +100,7 @@ def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches,
         else:
             protocol = dataclasses.replace(DEFAULTS[model], max_ratio=max_ratio, pairs=setup.pairs)
             pairs = usable_pairs(PairSet(setup.data / name), protocol)
-        yield from ((name, model, pair, {}) for pair in pairs)
-
-
-def _judge_priors(setup: Setup, group: str) -> list[Row]:
-    """Return the figures of priors from neighbours and of scores for every set of a group."""
-    frames: dict[str, list[DataFrame]] = {}
-    real = ((name.removeprefix("EF/"), pair) for name, _, pair, _ in _read_pairs(setup, group))
-    made = ((f"{of:.0%}", _scene(group, of, seed)) for of in SHARES for seed in range(setup.runs))
-    for of_set, pair in real if group in _REAL else made:
-        prior = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.astype(np.float64, order="C"))
-        if prior is not None:
-            columns = {"distance": _distances("F", pair), "neighbours": prior}
-            columns |= {} if pair.scores is None else {"scores": np.clip(pair.scores, 0, 1)}
-            frames.setdefault(of_set, []).append(import_pandas().DataFrame(columns))
-    rows = []
-    for of_set, parts in frames.items():
-        frame = import_pandas().concat(parts, ignore_index=True)
-        true = float((frame["distance"] <= TRUE).mean())
-        row: Row = {"priors": group, "set": of_set, "matches": len(frame), "true": true}
-        row |= {kind: measure(frame, kind) for kind in frame.columns[1:]}
-        rows.append(row if group in (*_REAL, "unrelated") else row | _switch(setup, group, of_set))
-    return rows
-
-
-def _scene(group: str, inlier_ratio: float, seed: int) -> Any:
-    """Return the matches of a synthetic scene of a group of priors; the labels of unrelated matches are random."""
-    scene: Any = epipolar_matches(SYNTHETIC, inlier_ratio, NOISE, seed)
-    rng, true = np.random.default_rng([seed, 1]), scene.inliers
-    if group == "any depth":
-        points = viewing_rays(scene.K1, scene.x1) / rng.uniform(0.05, 0.8, (SYNTHETIC, 1))  # baselines
-        x2 = apply_transform(scene.K2, points @ scene.R.T + scene.t) + rng.normal(0, NOISE, scene.x2.shape)
-        scene.x2[true] = x2[true]
-    elif group == "unrelated":
-        scene.x2[true] = rng.uniform(0, 1, (true.sum(), 2)) * scene.size2[::-1]
-    return scene
-
-
-def _switch(setup: Setup, group: str, of_set: str) -> Row:
-    """Return the share of right models and the mean samples of E and F with and without priors from neighbours."""
-    found: Row = {}
-    for model in ("E", "F"):
-        rows: list[Row] = []
-        for seed in range(setup.runs):
-            scene = scene_of(model, _scene(group, float(of_set[:-1]) / 100, seed))
-            key = f"{group}/{of_set}/{model}/{seed}"
-            rows += run_scene(scene, _SWITCHED, key, seed, lambda scene, F: {"right": is_right(scene, F, NEAR)})
-        found[model] = to_frame(rows).groupby("method", sort=False)[["right", "iterations"]].mean().to_dict("index")
-    return {"estimates": found}
+        yield from ((model, pair, {}) for pair in pairs)
 
 
 def _distances(model: Kind, pair: Matches) -> Array:
@@ -188,14 +118,16 @@ def bins(p: Series | Array, true: Series | Array) -> list[Bin]:
 
 
 def measure(frame: DataFrame, kind: str) -> Row:
-    """Return the figures of probabilities, a column; those of estimates also have a column with the mask."""
+    """Return the figures of probabilities, a column; ``inlier`` is the mask."""
     p, true = frame[kind], frame["distance"] <= TRUE
     found = bins(p, true)
-    parts = {"true_below_0.1": true[p < 0.1], "true_above_0.9": true[p > 0.9]}
+    parts = {
+        "true_below_0.1": true[p < 0.1],
+        "true_above_0.9": true[p > 0.9],
+        "mask_below_0.5": p[frame["inlier"]] < 0.5,
+    }
     row: Row = {"ECE": error_of(found), "Brier": float(np.mean((p - true) ** 2))}
-    if "inlier" in frame:
-        parts["mask_below_0.5"] = p[frame["inlier"]] < 0.5
-        row["ECE_by_pixels"] = {str(pixels): error_of(bins(p, frame["distance"] <= pixels)) for pixels in OTHERS}
+    row["ECE_by_pixels"] = {str(pixels): error_of(bins(p, frame["distance"] <= pixels)) for pixels in OTHERS}
     return {**row, **{name: float(part.mean()) if len(part) else None for name, part in parts.items()}, "bins": found}
 
 
@@ -203,26 +135,21 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures by group with the reliability diagram, or by model and family."""
     if setup.data is None:
         return Report(records={"families": nested(rows, "model", "family")})
-    groups, priors = nested(rows, "group"), nested(rows, "priors", "set")
+    groups = nested(rows, "group")
     drawn = [name for name, group in groups.items() if group["runs"]][:3]
-    pooled = {name: priors[name].values() for name in DRAWN if name in priors}
-    figures = {"calibration": draw({name: [groups[name]] for name in drawn}, KINDS)} if drawn else {}
-    if pooled:
-        figures["priors"] = draw(pooled, ("neighbours", "scores"))
-    return Report(records={"true_pixels": TRUE, "groups": groups, "priors": priors}, figures=figures)
+    figures = {"calibration": draw({name: groups[name] for name in drawn})} if drawn else {}
+    return Report(records={"true_pixels": TRUE, "groups": groups}, figures=figures)
 
 
-def draw(groups: Mapping[str, Collection[Row]], kinds: Iterable[str]) -> Figure:
+def draw(groups: Mapping[str, Row]) -> Figure:
     """Draw the reliability diagram of groups of sets; dots have the area of their bins."""
     figure = import_figure()(figsize=(10, 3.6), layout="constrained")
     panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
     for ax, (name, group) in zip(panels, groups.items(), strict=True):
         ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1, linestyle="--")
-        for kind, color in zip(kinds, ("#ff3b30", "#1687ff"), strict=True):
-            if not (pooled := _pool(group, kind)):
-                continue
-            n, mean, found = np.array(pooled).T
-            ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {error_of(pooled):.3f}")
+        for kind, color in zip(KINDS, ("#ff3b30", "#1687ff"), strict=True):
+            n, mean, found = np.array(group[kind]["bins"]).T
+            ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {group[kind]['ECE']:.3f}")
             ax.scatter(mean, found, s=400 * n / n.sum(), color=color, linewidths=0, alpha=0.7, clip_on=False)
         ax.set(xlim=(0, 1), ylim=(0, 1), title=name, xlabel="probability", aspect="equal")
         ax.legend(frameon=False, fontsize="small", loc="lower right")
@@ -230,20 +157,12 @@ def draw(groups: Mapping[str, Collection[Row]], kinds: Iterable[str]) -> Figure:
     return figure
 
 
-def _pool(sets: Iterable[Row], kind: str) -> list[Bin]:
-    """Return the bins of the probabilities of several sets together."""
-    sums = np.zeros((BINS, 3))
-    for n, mean, true in itertools.chain(*(of_set[kind]["bins"] for of_set in sets if kind in of_set)):
-        sums[min(int(mean * BINS), BINS - 1)] += n * np.array([1, mean, true])
-    return [(int(n), mean / n, true / n) for n, mean, true in sums.tolist() if n]
-
-
 def error_of(found: Sequence[Bin]) -> float:
     """Return the ECE of bins."""
     return sum(n * abs(mean - true) for n, mean, true in found) / sum(n for n, _, _ in found)
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the table of the calibration of probabilities by group or by family; by group also the ECE of beliefs."""
     if "families" in document:
         families = document["families"]
@@ -258,40 +177,7 @@ def table(document: Document) -> str:
         by_pixels = "/".join(map(share, figures["ECE_by_pixels"].values()))
         rows.append([name, *cells, by_pixels, share(of["beliefs"]["ECE"])])
     true = ["true of p < .1", "true of p > .9"]
-    return lines(["matches", "ECE", "Brier", *true, "ECE at 1/3 px", "ECE of beliefs"], rows)
-
-
-def priors_table(document: Document) -> str:
-    """Return the calibration of the priors from neighbours and of the scores."""
-    rows = []
-    for group, sets in document.get("priors", {}).items():
-        for name, of_set in sets.items():
-            own = of_set["neighbours"]["bins"]
-            figures = [of_set["true"], of_set["neighbours"]["ECE"]]
-            for low, high in ((0, 0.1), (0.1, 0.3), (0.3, 1)):
-                inside = [(n, true) for n, mean, true in own if low <= mean < high]
-                figures.append(sum(n * true for n, true in inside) / max(sum(n for n, _ in inside), 1))
-            others = _pool((figures for other, figures in sets.items() if other != name), "neighbours")
-            if "scores" in of_set and others:  # shares of true matches in the same bins of the other sets
-                shares = {int(mean * BINS): true for _, mean, true in others}
-                by_others = error_of([(n, shares.get(int(mean * BINS), mean), true) for n, mean, true in own])
-                figures += [by_others, of_set["scores"]["ECE"]]
-            rows.append([group, name, *(share(figures[k]) if k < len(figures) else "" for k in range(7))])
-    true = ["true", "ECE", "true of p < .1", "of p < .3", "of others"]
-    return lines(["matches", "set", *true, "ECE, shares of other scenes", "ECE of scores"], rows)
-
-
-def switched_table(document: Document) -> str:
-    """Return the share of right models and the mean samples with and without priors from neighbours."""
-    rows = []
-    for group, sets in document.get("priors", {}).items():
-        for name, of_set in sets.items():
-            for model, found in of_set.get("estimates", {}).items():
-                right = (share(method["right"]) for method in found.values())
-                samples = (number(method["iterations"]) for method in found.values())
-                rows.append([group, name, model, *right, *samples])
-    ways = [f"{figure}{without}" for figure in ("right", "samples") for without in ("", ", no neighbours")]
-    return lines(["matches", "inliers", "model", *ways], rows)
+    return plain_table(["matches", "ECE", "Brier", *true, "ECE at 1/3 px", "ECE of beliefs"], rows)
 
 
 MEASUREMENT = of_module(
@@ -302,6 +188,6 @@ MEASUREMENT = of_module(
         Option("pairs", int, 43, "Maximum number of pairs of a set."),
         Option("runs", int, 20, "Scenes of a family.", least=1),
     ),
-    tables={"calibration": table, "calibration-priors": priors_table, "neighbours-switched": switched_table},
-    sets=lambda setup: [*(found := survey(setup.data)).pair_sets, *found.labelled_sets],
+    tables={"calibration": table},
+    sets=lambda setup: [*find_sets(setup.data), *find_labelled_sets(setup.data)],
 )

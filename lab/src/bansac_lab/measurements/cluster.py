@@ -14,7 +14,6 @@ import os
 import pickle
 import tempfile
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,17 +33,16 @@ from bansac.problems.estimators import Kind
 from bansac.synthetic import epipolar_matches
 from bansac_lab.measurement import DATA, Document, Option, Report, Setup, of_module
 from bansac_lab.measurements.many import scenes
-from bansac_lab.reports import lines, number
+from bansac_lab.reports import number
+from bansac_lab.tables import Table, plain_table
 
-MODELS: tuple[Kind, ...] = ("F", "E", "H")
-FEATURES = (1000, 2000, 4000, 8000)
+MODEL: Kind = "F"
+FEATURES = 4000  # of an image
 RATIO = 0.85
 SYNTHETIC = 50
 
-# Items and bytes of the trials of the cluster.
+# Items of the trials of the cluster.
 TASKS = 3000
-BYTES = 250_000
-TRANSFERS = 400
 ANSWERS = 20_000
 
 
@@ -60,7 +58,7 @@ def load_pairs(data: Path | None, count: int) -> Sequence[Matches]:
 def as_source(number: int, matches: Matches) -> Source:
     """Return a pair as in a folder of images: with indices of features, and the names of their files."""
     rng = np.random.default_rng(number)
-    indices = np.column_stack([rng.permutation(FEATURES[-1])[: len(matches)] for _ in range(2)])
+    indices = np.column_stack([rng.permutation(2 * FEATURES)[: len(matches)] for _ in range(2)])
     indices = indices[np.argsort(indices[:, 0])]
     names = [f"{number:026}{k}.npz" for k in (1, 2)]
     images = ImagePair(f"images/{number:06}.jpg", f"images/{number + 1:06}.jpg", *names)
@@ -75,85 +73,55 @@ def timed(call: Callable[[], Any]) -> float:
     return time.process_time() - started
 
 
-def measure_images() -> dict[str, float]:
-    """Return the time of feature detection per megapixel, and the bytes of a feature on disk."""
+def bytes_of_feature() -> float:
+    """Return the bytes of a feature on disk."""
     image = load_demo().image1
     assert image is not None
     found = detect_features(image)
-    seconds = min(timed(lambda: detect_features(image)) for _ in range(3))
-    size = found.points.nbytes + found.descriptors.nbytes
-    return {"seconds_per_megapixel": 1e6 * seconds / np.prod(found.size), "bytes_per_feature": size / len(found)}
+    return (found.points.nbytes + found.descriptors.nbytes) / len(found)
 
 
-def measure_matching() -> tuple[dict[str, float], int]:
-    """Return the seconds to match two images by their number of features, and the memory of the largest."""
+def measure_matching() -> float:
+    """Return the seconds to match two images."""
     rng = np.random.default_rng(0)
 
-    def features(count: int) -> Features:
-        descriptors = np.sqrt(rng.dirichlet(np.ones(128), count)).astype(np.float32)
-        return Features(rng.uniform(0, 1000, (count, 2)), descriptors, (1000, 1000))
+    def features() -> Features:
+        descriptors = np.sqrt(rng.dirichlet(np.ones(128), FEATURES)).astype(np.float32)
+        return Features(rng.uniform(0, 1000, (FEATURES, 2)), descriptors, (1000, 1000))
 
-    seconds = {}
-    for count in FEATURES:
-        one, other = features(count), features(count)
-        match = functools.partial(match_features, one, other, ratio=RATIO)
-        seconds[str(count)] = min(timed(match) for _ in range(3))
-    return seconds, peak_memory(match)
+    match = functools.partial(match_features, features(), features(), ratio=RATIO)
+    return min(timed(match) for _ in range(3))
 
 
-def measure_estimation(sources: Sequence[Source]) -> tuple[dict[str, float], list[Row]]:
-    """Return the mean seconds of a pair by model, and the rows of the first model."""
-    seconds: dict[str, float] = {}
-    rows: dict[str, list[Row]] = {}
-    for model in MODELS:
-        job = Job(model=model, cameras=None, scores=True, seed=0, settings={"sampler": "bansac"})
-        for source in sources[:3]:
-            job.estimate(source)
-        started = time.process_time()
-        rows[model] = [job.estimate(source) for source in sources]
-        seconds[model] = (time.process_time() - started) / len(sources)
-    return seconds, rows[MODELS[0]]
+def measure_estimation(sources: Sequence[Source]) -> tuple[float, list[Row]]:
+    """Return the mean seconds of a pair, and the rows."""
+    job = Job(model=MODEL, cameras=None, scores=True, seed=0, settings={"sampler": "bansac"})
+    for source in sources[:3]:
+        job.estimate(source)
+    started = time.process_time()
+    rows = [job.estimate(source) for source in sources]
+    return (time.process_time() - started) / len(sources), rows
 
 
 def measure_files(matches: Sequence[Matches], rows: Sequence[Row], count: int) -> dict[str, Any]:
-    """Return bytes and seconds a pair of the journal and of the files of results, with ``count`` pairs.
-
-    ``memory`` is the additional peak memory of the writer in bytes for each further pair.
-    """
+    """Return bytes and seconds a pair of the journal and of a Parquet file of results, with ``count`` pairs."""
     sources = [as_source(k, m) for k, m in zip(range(count), itertools.cycle(matches), strict=False)]
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "results.sqlite")
+        path, out = Path(folder, "results.sqlite"), Path(folder, "results.parquet")
         with Journal(path, "") as journal:
 
             def add() -> None:
                 for source, row in zip(sources, itertools.cycle(rows), strict=False):
                     journal.add(source.unit, [row])
 
-            files: dict[str, Any] = {"journal": {"seconds": timed(add) / count, "bytes": 0.0}}
-            for suffix, write in WRITERS.items():
-                out = Path(folder, f"results{suffix}")
-                few, many = (read_records(some, journal, {}) for some in (sources[: count // 2], sources))
-                less, more = (peak_memory(functools.partial(write, out, records)) for records in (few, many))
-                files[suffix] = {
-                    "seconds": timed(functools.partial(write, out, many)) / count,
-                    "bytes": out.stat().st_size / count,
-                    "memory": max(0, more - less) / (count - count // 2),
-                }
-        files["journal"]["bytes"] = path.stat().st_size / count
-    return files
-
-
-def peak_memory(call: Callable[[], Any]) -> int:
-    """Return the peak memory of a call in bytes."""
-    tracemalloc.start()
-    call()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak
+            adding = timed(add)
+            writing = timed(lambda: WRITERS[".parquet"](out, read_records(sources, journal, {})))
+        seconds = {"journal": (adding, path), ".parquet": (writing, out)}
+        return {name: {"seconds": of / count, "bytes": at.stat().st_size / count} for name, (of, at) in seconds.items()}
 
 
 def measure_cluster(matches: Sequence[Matches], rows: Sequence[Row]) -> dict[str, float]:
-    """Return the time of caller and scheduler for an empty task, a byte of a value, and a pair in large chunks.
+    """Return the time of caller and scheduler for an empty task, and for a pair in large chunks.
 
     The workers return the row of a pair at once, so that the caller never waits for an estimation.
     """
@@ -163,23 +131,15 @@ def measure_cluster(matches: Sequence[Matches], rows: Sequence[Row]) -> dict[str
     with tempfile.TemporaryDirectory() as folder, distributed.LocalCluster(**settings) as cluster:
         for number, pair in enumerate(matches):
             np.savez(Path(folder, f"{number}.npz"), x1=pair.x1, x2=pair.x2)
-        find = functools.partial(find_sources, Path(folder), Path(folder, "results.parquet"))
-        sources, memory = find(), peak_memory(find)
+        sources = find_sources(Path(folder), Path(folder, "results.parquet"))
         single = ClusterExecutor(cluster.scheduler_address, chunk_seconds=0.0)
         chunked = ClusterExecutor(cluster.scheduler_address)
         drain(single.run(abs, range(100), 1))
         empty = timed(lambda: drain(single.run(abs, range(TASKS), 1))) / TASKS
-        transfer = timed(lambda: drain(single.run(os.urandom, [BYTES] * TRANSFERS, 1))) / TRANSFERS
         many = itertools.islice(itertools.cycle(sources), ANSWERS)
         pairs = timed(lambda: drain(chunked.run(functools.partial(answer, rows[0]), many, 1))) / ANSWERS
-    return {
-        "seconds_per_task": empty,
-        "seconds_per_byte": max(0.0, transfer - empty) / BYTES,
-        "seconds_per_pair": pairs,
-        "memory_per_source": memory / len(sources),
-        "bytes_per_source": float(np.mean([len(pickle.dumps(source)) for source in sources])),
-        "bytes_per_row": float(np.mean([len(pickle.dumps(row)) for row in rows])),
-    }
+    size = float(np.mean([len(pickle.dumps(row)) for row in rows]))
+    return {"seconds_per_task": empty, "seconds_per_pair": pairs, "bytes_per_row": size}
 
 
 def answer(row: Row, source: Source) -> Row:
@@ -208,16 +168,14 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     cv2.setNumThreads(1)
     matches = load_pairs(setup.data, setup.count)
     sources = [as_source(k, m) for k, m in enumerate(matches)]
-    matching, memory = measure_matching()
-    estimation, rows = measure_estimation(sources)
+    seconds, rows = measure_estimation(sources)
     figures = {
         "data": "synthetic" if setup.data is None else "EF",
         "pairs": len(matches),
         "matches": float(np.mean([len(m) for m in matches])),
-        "images": measure_images(),
-        "matching_seconds": matching,
-        "matching_memory": memory,
-        "estimation_seconds": estimation,
+        "images": {"bytes_per_feature": bytes_of_feature()},
+        "matching_seconds": {str(FEATURES): measure_matching()},
+        "estimation_seconds": {MODEL: seconds},
         "files": measure_files(matches, rows, setup.rows),
         "chunk_seconds": CHUNK_SECONDS,
         "cluster": measure_cluster(matches, rows),
@@ -227,14 +185,12 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 PAIRS = 10_000_000
 CORES = 100
-MODEL = "F"
-PLANNED = "4000"  # features of an image
 
 
 def _pair_seconds(document: Document) -> tuple[float, float]:
     """Return what a pair costs a worker: from features on disk, and from its matches."""
     estimation = document["estimation_seconds"][MODEL]
-    return document["matching_seconds"][PLANNED] + estimation, estimation
+    return document["matching_seconds"][str(FEATURES)] + estimation, estimation
 
 
 def _caller_seconds(document: Document) -> list[float]:
@@ -244,35 +200,12 @@ def _caller_seconds(document: Document) -> list[float]:
     return [cluster["seconds_per_task"] / (chunk / seconds) + answer for seconds in _pair_seconds(document)]
 
 
-def costs(document: Document) -> str:
-    """Return what was measured."""
-    images, files, cluster = document["images"], document["files"], document["cluster"]
-    rows = [["detecting features, a megapixel", f"{1e3 * images['seconds_per_megapixel']:.0f} ms"]]
-    for count, seconds in document["matching_seconds"].items():
-        rows.append([f"matching two images of {count} features", f"{1e3 * seconds:.0f} ms"])
-    most, matches = max(document["matching_seconds"], key=int), f"{document['matches']:.0f}"
-    rows.append([f"memory of the matching of {most} features", f"{document['matching_memory'] / 1e6:.0f} MB"])
-    for model, seconds in document["estimation_seconds"].items():
-        rows.append([f"estimating {model}, {matches} matches in the mean", f"{1e3 * seconds:.1f} ms"])
-    rows += [
-        ["an entry of the journal", _cost(files["journal"])],
-        *([f"a pair in a {suffix} file, written from the journal", _cost(files[suffix])] for suffix in list(files)[1:]),
-        ["an empty task: caller and scheduler", f"{1e3 * cluster['seconds_per_task']:.1f} ms"],
-        ["a pair in chunks: caller and scheduler", f"{1e3 * cluster['seconds_per_pair']:.2f} ms"],
-        ["a pair sent to a worker, and its result", f"{_kilobytes(cluster['bytes_per_source'])}, "
-         f"{_kilobytes(cluster['bytes_per_row'])}"],
-        ["memory of the caller for each file of matches", _kilobytes(cluster["memory_per_source"])],
-        ["a feature on disk", f"{images['bytes_per_feature']:.0f} bytes"],
-    ]  # fmt: skip
-    return lines(["what", "one thread"], rows)
-
-
-def plan(document: Document) -> str:
+def plan(document: Document) -> Table:
     """Return the plan of ten million pairs."""
     files, chunk, of_pair = document["files"], document["chunk_seconds"], _pair_seconds(document)
     rates = [CORES / seconds for seconds in of_pair]
     n = (1 + math.sqrt(1 + 8 * PAIRS)) / 2
-    feature_file = int(PLANNED) * document["images"]["bytes_per_feature"]
+    feature_file = FEATURES * document["images"]["bytes_per_feature"]
     rows = [
         ["a pair", *(f"{1e3 * seconds:.0f} ms" for seconds in of_pair)],
         [f"hours on {CORES} cores", *(number(PAIRS / rate / 3600) for rate in rates)],
@@ -283,36 +216,12 @@ def plan(document: Document) -> str:
         ["pairs a second", *map(number, rates)],
         ["results a second", *(f"{rate * document['cluster']['bytes_per_row'] / 1e6:.1f} MB" for rate in rates)],
         ["read from disk a second", f"{rates[0] * feature_file / 1e6:.0f} MB", "the files of matches"],
-        [f"images, and their features on disk ({PLANNED} each)", f"{n:.0f}, {n * feature_file / 1e9:.1f} GB", "-"],
+        [f"images, and their features on disk ({FEATURES} each)", f"{n:.0f}, {n * feature_file / 1e9:.1f} GB", "-"],
         ["journal", *2 * [f"{PAIRS * files['journal']['bytes'] / 1e9:.0f} GB"]],
         ["results in Parquet", *2 * [f"{PAIRS * files['.parquet']['bytes'] / 1e9:.0f} GB"]],
         ["writing them at the end, minutes", *2 * [number(PAIRS * files[".parquet"]["seconds"] / 60)]],
     ]
-    return lines([f"{PAIRS:,} pairs, {MODEL}", "from images", "from matches"], rows)
-
-
-def limits(document: Document) -> str:
-    """Return where each part is at its end."""
-    files, cluster = document["files"], document["cluster"]
-    busy = zip(_pair_seconds(document), _caller_seconds(document), strict=True)
-    sizes = files[".npz"]["memory"], cluster["memory_per_source"]
-    npz, listed = (f"{16e9 / size / 1e6:.0f} million pairs" for size in sizes)
-    rows = [
-        ["caller and scheduler busy with pairs, in one process", *(f"{pair / call:.0f} cores" for pair, call in busy)],
-        ["scheduler busy with tasks", *2 * [f"{document['chunk_seconds'] / cluster['seconds_per_task']:.0f} cores"]],
-        ["16 GB of memory, writing a .npz file", npz, npz],
-        ["16 GB of memory, the list of the files of matches", "-", listed],
-        ["journal on a disk of 1 TB", *2 * [f"{1e12 / files['journal']['bytes'] / 1e6:.0f} million pairs"]],
-    ]
-    return lines(["what is full or busy", "from images", "from matches"], rows)
-
-
-def _cost(figures: dict[str, float]) -> str:
-    return f"{1e3 * figures['seconds']:.2f} ms, {_kilobytes(figures['bytes'])}"
-
-
-def _kilobytes(size: float) -> str:
-    return f"{size / 1e3:.1f} kB"
+    return plain_table([f"{PAIRS:,} pairs, {MODEL}", "from images", "from matches"], rows)
 
 
 MEASUREMENT = of_module(
@@ -324,7 +233,7 @@ MEASUREMENT = of_module(
         Option("rows", int, 2000, "Pairs of the files of results.", least=2),
     ),
     report=lambda setup, rows: Report(records=next(iter(rows))),
-    tables={"scaling-costs": costs, "scaling-plan": plan, "scaling-limits": limits},
+    tables={"scaling-plan": plan},
     packages=("cv2", "distributed", "pyarrow", "h5py"),
     complete=True,
     sets=lambda setup: scenes(setup.data),

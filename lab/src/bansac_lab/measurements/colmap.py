@@ -34,8 +34,8 @@ from bansac_lab.measurement import NEEDED_DATA, Document, Option, Report, Row, S
 from bansac_lab.pairs import mutual_matches
 from bansac_lab.peers.library import Array
 from bansac_lab.peers.pycolmap import GUESS, HALF_PIXEL, pixel_camera
-from bansac_lab.reports import lines
 from bansac_lab.sets import PairSet
+from bansac_lab.tables import Table, plain_table
 
 
 class Truth(NamedTuple):
@@ -290,7 +290,7 @@ _COLUMNS = {
 }
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the table of the reconstructions from our geometries and from COLMAP's."""
 
     def cells(figures: Row) -> Iterable[str]:
@@ -303,8 +303,8 @@ def table(document: Document) -> str:
     rows = []
     for name, methods in document["databases"].items():
         rows += [[name, method, *cells(figures)] for method, figures in methods.items()]
-    text = lines(["database", "verified by", *_COLUMNS, "verification, s"], rows)
-    return f"{text}\nMeans of {document['repeats']} repeats, least times, {document['threads']} threads.\n"
+    note = f"Means of {document['repeats']} repeats, least times, {document['threads']} threads."
+    return plain_table(["database", "verified by", *_COLUMNS, "verification, s"], rows, note)
 
 
 def centres(document: Document, database: str) -> str:
@@ -332,5 +332,4 @@ MEASUREMENT = of_module(
     },
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name, known in REAL.values() if known],
     packages=("pycolmap",),
-    values=verify_database,
 )

@@ -6,7 +6,6 @@ model. A run has found the best model if its mask contains at least 90 % of the 
 
 - two models: the noise is a thousandth of the threshold, so that every all-inlier sample is good.
 - one model: the same without the second model, at a confidence of .5 only.
-- noise: two models; the noise is .3 thresholds.
 
 The plain settings are ``preset="paper"`` (one restart, no local optimisation) with SPRT for the criterion ``"sprt"``
 only, and at most 5000 iterations. Scores are normally distributed with a standard deviation of .2 about .5 for inliers
@@ -16,22 +15,23 @@ one cell.
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.synthetic import homography_matches, line_points
-from bansac_lab.frames import Figure, import_figure
+from bansac_lab.charts import Chart, Series, plot_charts
+from bansac_lab.frames import Figure
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import Method, Task
-from bansac_lab.reports import grid, share
+from bansac_lab.reports import share
 
 N, MAX_ITERATIONS = 200, 5000
 RATIOS, SECOND, RECALL = (0.3, 0.5), 0.9, 0.9
 CONFIDENCES = (0.5, 0.9, 0.95, 0.99, 0.999)
-LITTLE, LARGE = 0.001, 0.3  # noise in thresholds
+NOISE = 0.001  # in thresholds
 THRESHOLDS = {"line": 0.01, "homography": 1.0}
 
 SCORED = ("prosac", "p-napsac", "baysac", "ar", "p-bansac")
@@ -55,46 +55,41 @@ METHODS = (
     *(_plain(sampler, stop) for stop, samplers in STOPS.items() for sampler in samplers),
     *(_DEFAULT, _DEFAULT.configured("default, scores", {}, scored=True)),
 )
-NOISY = (METHODS[0], METHODS[0].changed("uniform, ransac, local optimisation", local_optimization="default"))
 
 
-def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def make_data(model: str, ratio: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return points or matches as rows, and the mask of inliers."""
     if model == "line":
-        points = line_points(N, ratio, noise * THRESHOLDS[model], seed)
+        points = line_points(N, ratio, NOISE * THRESHOLDS[model], seed)
         return points.points, points.inliers
-    matches: Any = homography_matches(N, ratio, noise * THRESHOLDS[model], seed)
+    matches: Any = homography_matches(N, ratio, NOISE * THRESHOLDS[model], seed)
     return np.column_stack([matches.x1, matches.x2]), matches.inliers
 
 
 @functools.cache
-def problems(model: str, noise: float, second: float, runs: int) -> list[tuple[Any, ...]]:
+def problems(model: str, second: float, runs: int) -> list[tuple[Any, ...]]:
     """Return data, inliers and scores of all runs; the second model has ``second`` times the inliers of the first."""
     found = []
     for seed in range(runs):
         ratio = RATIOS[seed % len(RATIOS)]
-        rows, inliers = make_data(model, ratio, noise, seed)
+        rows, inliers = make_data(model, ratio, seed)
         rng = np.random.default_rng([seed, 1])
         other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
-        rows[other] = make_data(model, 1.0, noise, seed + 10**6)[0][other]
+        rows[other] = make_data(model, 1.0, seed + 10**6)[0][other]
         scores = np.clip(rng.normal(np.where(inliers, 0.5, 0.4), 0.2), 0, 1)
         found.append(((rows,) if model == "line" else (rows[:, :2], rows[:, 2:]), inliers, scores))
     return found
 
 
-# Name of the data -> noise, size of the second model, methods and confidences.
-DATA: Mapping[str, tuple[float, float, Sequence[Method], tuple[float, ...]]] = {
-    "two models": (LITTLE, SECOND, METHODS, CONFIDENCES),
-    "noise": (LARGE, SECOND, NOISY, CONFIDENCES),
-    "one model": (LITTLE, 0.0, METHODS, CONFIDENCES[:1]),
-}
+DATA = {"two models": (SECOND, CONFIDENCES), "one model": (0.0, CONFIDENCES[:1])}
+"""Size of the second model, and confidences."""
 
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each cell: data, model, method and confidence."""
     found = []
-    for data, (_, _, methods, confidences) in DATA.items():
-        for model, name in itertools.product(THRESHOLDS, (method.name for method in methods)):
+    for data, (_, confidences) in DATA.items():
+        for model, name in itertools.product(THRESHOLDS, (method.name for method in METHODS)):
             found += each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
     return found
 
@@ -102,9 +97,8 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Count the runs that find the best model."""
     data, model, name, confidence = unit.payload
-    noise, second, methods, _ = DATA[data]
-    method, runs, found = next(method for method in methods if method.name == name), setup.runs, 0
-    for seed, (points, inliers, scores) in enumerate(problems(model, noise, second, runs)):
+    method, runs, found = next(method for method in METHODS if method.name == name), setup.runs, 0
+    for seed, (points, inliers, scores) in enumerate(problems(model, DATA[data][0], runs)):
         estimate = method.estimate(Task(model, points, (), scores, THRESHOLDS[model], confidence, seed=seed))
         found += int(np.mean(estimate.result.inliers[inliers]) >= RECALL)
     cell = {"data": data, "model": model, "method": name, "confidence": confidence}
@@ -127,44 +121,21 @@ def interval(found: int, runs: int) -> tuple[float, float]:
 
 def draw(found: Mapping[str, Any]) -> Figure:
     """Draw the share of missed models over the share that was asked for, by model and criterion."""
-    figure = import_figure()(figsize=(11, 5.6), layout="constrained")
-    shown: dict[str, Any] = {}
-    panels = figure.subplots(2, 4, sharex=True, sharey=True)
-    for row, (model, methods) in zip(panels, found.items(), strict=True):
-        for ax, stop in zip(row, (*STOPS,), strict=True):
-            ax.plot([1e-3, 0.5], [1e-3, 0.5], color="#8a8a8a", linewidth=1, linestyle="--")
-            extra = [name for name in methods if name.startswith("default")] if stop == "bansac" else []
-            for name in [*(name for name in methods if name.endswith(f", {stop}")), *extra]:
-                label = name.removesuffix(f", {stop}")
+    charts: list[list[Chart]] = []
+    for model, methods in found.items():
+        charts.append([])
+        for stop in STOPS:
+            defaults = [name for name in methods if name.startswith("default")] if stop == "bansac" else []
+            series = [Series("as asked for", [1e-3, 0.5], [1e-3, 0.5])]
+            for name in (*(name for name in methods if name.endswith(f", {stop}")), *defaults):
                 points = [methods[name].get(str(c), methods[name]["0.999"]) for c in CONFIDENCES]
                 missed = np.array([1 - point["found"] / point["runs"] for point in points])
                 high, low = 1 - np.array([point["interval"] for point in points]).T
-                bars = np.abs([missed - low, high - missed])
-                color = f"C{SAMPLERS.index(label) if label in SAMPLERS else 8 + extra.index(name)}"
-                style = {"label": label, "color": color, "marker": "o", "ms": 3, "lw": 1, "capsize": 2}
-                shown[label] = ax.errorbar(1 - np.array(CONFIDENCES), np.maximum(missed, 2e-4), bars, **style)
-            ax.set(xscale="log", yscale="log", ylim=(1.5e-4, 1), title=f"{model}: {stop}{', default' * bool(extra)}")
-    figure.legend(shown.values(), shown.keys(), loc="outside right upper", frameon=False)
-    figure.supxlabel("1 - confidence")
-    figure.supylabel("share of missed models")
-    return figure
-
-
-def table(document: Document) -> str:
-    """Return the table of the shares of runs that find the best model; bold if below the confidence."""
-
-    def cell(by_confidence: Row) -> str:
-        texts = []
-        for asked, found in by_confidence.items():
-            text = share(found["found"] / found["runs"])
-            texts.append(f"**{text}**" if found["interval"][1] < float(asked) else text)
-        return "/".join(texts)
-
-    data = document["data"]
-    columns = {}
-    for model, found in data["two models"].items():
-        columns[f"{model} {'/'.join(asked.removeprefix('0') for asked in found['default'])}"] = found
-    return grid("method", columns | {f"{model}, noise": found for model, found in data["noise"].items()}, cell)
+                bars, asked = np.abs([missed - low, high - missed]), 1 - np.array(CONFIDENCES)
+                series.append(Series(name.removesuffix(f", {stop}"), asked, np.maximum(missed, 2e-4), bars))
+            title = f"{model}: {stop}{', default' * bool(defaults)}"
+            charts[-1].append(Chart(series, title, "1 - confidence", "share of missed models", "log", "log"))
+    return plot_charts(charts)
 
 
 def lowest_of_one_model(document: Document) -> str:
@@ -177,6 +148,5 @@ MEASUREMENT = of_module(
     __name__,
     title="How often a run finds the best model",
     options=(Option("runs", int, 2000, "Problems of every cell.", least=1),),
-    tables={"confidence": table},
     figures={"confidence-one-model": lowest_of_one_model},
 )

@@ -20,7 +20,8 @@ from bansac.synthetic.mask import draw_inliers
 from bansac.synthetic.two_views import camera_pair, image_extent, observe, viewing_rays
 from bansac_lab.known_scenes import FUNCTIONS, SCENES, KnownScene, known_scene
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
-from bansac_lab.reports import lines, share
+from bansac_lab.reports import share
+from bansac_lab.tables import Table, plain_table
 
 NOISE, COVERED = 0.5, 0.95
 _SIZE = (480, 640)
@@ -131,16 +132,16 @@ def normalised_error(name: str, scene: KnownScene, seed: int) -> tuple[float, in
     return float(error @ np.linalg.pinv(covariance.matrix) @ error), error.size, bool(covariance.doubt)
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the table of the mean normalised errors and of the coverage."""
     rows = []
     for name, of in document["problems"].items():
         cells = (f"{of[case]['mean']:.2f}, {share(of[case]['coverage'])}" for case in CASES)
         rows.append([f"`{name}`", str(next(iter(of.values()))["parameters"]), *cells])
-    return lines(["estimator", "parameters", *CASES], rows)
+    return plain_table(["estimator", "parameters", *CASES], rows)
 
 
-def awkward_table(document: Document) -> str:
+def awkward_table(document: Document) -> Table:
     """Return the table of the awkward cases: coverage, share of doubts, and the coverage of the others."""
     rows = []
     for case, name in ((case, name) for case, (names, _) in AWKWARD.items() for name in names):
@@ -148,7 +149,7 @@ def awkward_table(document: Document) -> str:
             rest = cell["coverage_without_doubt"]
             figures = (share(cell["coverage"]), share(cell["doubted"]), "" if rest is None else share(rest))
             rows.append([case, f"`{name}`", *figures])
-    return lines(["data", "estimator", "coverage", "doubted", "coverage without doubt"], rows)
+    return plain_table(["data", "estimator", "coverage", "doubted", "coverage without doubt"], rows)
 
 
 MEASUREMENT = of_module(

@@ -13,8 +13,9 @@ PoseLib is 1.5 px for pairs and 6 px for poses; that of bansac is estimated.
 """
 
 import dataclasses
+import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,14 +24,15 @@ from numpy.typing import NDArray
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import homogeneous, rotation_matrix
 from bansac.geometry.camera import Camera
+from bansac_lab.comparison import calls_of, compare
+from bansac_lab.frames import to_frame
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.measurements.folders import label
 from bansac_lab.metrics import auc, pose_error, rotation_error
 from bansac_lab.peers.library import Array, Estimate, Method, Task
 from bansac_lab.peers.poselib import POSELIB
-from bansac_lab.reports import lines
-from bansac_lab.scenes import Calls, calls_of, compare
 from bansac_lab.sets import PairSet, find_sets
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import DEFAULTS, usable_pairs
 
 WIDTH, HEIGHT = 1600, 1200
@@ -171,25 +173,34 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     kind, lens = unit.payload
     make, rows = MAKERS.get(kind), []
     cases = real_pairs(setup, lens) if make is None else (make(LENSES[lens], seed) for seed in range(setup.runs))
-    for method, runs in compare(map(_compared, cases)).items():
-        sets = [errors for _, errors in runs.groupby("set")["error"]]
+    runs = (row for k, case in enumerate(cases) for row in _run(case, f"{unit.key}/{k}"))
+    for method, of in to_frame(runs).groupby("method", sort=False):
+        sets = [errors for _, errors in of.groupby("set")["error"]]
         figures = {f"auc_{limit}": float(np.mean([auc(errors, limit) for errors in sets])) for limit in LIMITS}
-        rows.append({"kind": kind, "lens": lens, "method": method, **figures, "ms_mean": float(runs["ms"].mean())})
+        ms = 1e3 * float(of["seconds"].mean())
+        rows.append({"kind": kind, "lens": lens, "method": method, **figures, "ms_mean": ms})
     return rows
 
 
-def _compared(case: Case) -> tuple[Calls, Callable[[str, Estimate], Row]]:
-    return calls_of(METHODS, case.task), lambda _, found: {"set": case.group, "error": error(case, found.model)}
+def _run(case: Case, key: str) -> list[Row]:
+    judge = lambda _, found: {"set": case.group, "error": error(case, found.model)}  # noqa: E731
+    return compare(calls_of(METHODS, case.task), judge, key)
 
 
-def table(document: Document) -> str:
+def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
+    """Load or compile the kernels of pairs and of poses with each lens."""
+    for make, camera in itertools.product(MAKERS.values(), LENSES.values()):
+        _run(make(camera, 0), "")
+
+
+def table(document: Document) -> Table:
     """Return the table of the poses from distorted images: AUC@10, AUC@2 and time of every lens."""
     cases = [(kind, lens, found) for kind, lenses in document["tables"].items() for lens, found in lenses.items()]
     rows = []
     for kind, lens, found in cases:
         texts = (f"{of['auc_10']:.4f}, {of['auc_2']:.4f}; {of['ms_mean']:.0f} ms" for of in found.values())
         rows.append([kind, lens, *texts])
-    return lines(["data", "lens", *map(label, found)], rows)
+    return plain_table(["data", "lens", *map(label, found)], rows)
 
 
 MEASUREMENT = of_module(

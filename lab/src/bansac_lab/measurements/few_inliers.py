@@ -18,9 +18,19 @@ import numpy as np
 from bansac_lab.charts import Chart, Series, plot_charts
 from bansac_lab.frames import DataFrame, Figure, to_frame
 from bansac_lab.measurement import FIRST_SEED, SCENES, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import grid
-from bansac_lab.scenes import OURS, PEER, PEERS, Scene, choose, errors, is_right, load_kernels, make_scene, run_scene
-from bansac_lab.tables import Better, Table, percent, sectioned, stored_table
+from bansac_lab.scenes import (
+    OURS,
+    PEER,
+    PEERS,
+    Scene,
+    choose,
+    errors,
+    is_right,
+    load_kernels,
+    make_scene,
+    run_on_scenes,
+)
+from bansac_lab.tables import Better, Table, grid, percent, sectioned, stored_table
 
 PROBLEMS = ("H", "E", "F", "pose")
 TITLES = {"H": "Homography", "E": "Essential matrix", "F": "Fundamental matrix", "pose": "Absolute pose"}
@@ -32,20 +42,19 @@ NOISE, SEEDS = 0.5, 10
 _NEAR = 4 * NOISE
 
 
-def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all methods on a scene."""
-    problem, ratio, n, repeat = unit.payload
-    seed = setup.seed + repeat
-    scene = make_scene(problem, n, ratio, NOISE, seed)
-    cell: Row = {"problem": problem, "n": n, "inlier_ratio": ratio, "seed": seed}
-    methods, _ = choose(setup.get("methods"))
-    return [cell | row for row in run_scene(scene, methods, unit.key, seed, _judge)]
-
-
 def _judge(scene: Scene, model: Any) -> Row:
     if not scene.inliers.any():
         return {"right": False}
     return {**errors(scene, model), "right": is_right(scene, model, _NEAR)}
+
+
+run_unit = run_on_scenes(
+    ("problem", "inlier_ratio", "n"),
+    lambda problem, ratio, n, seed: make_scene(problem, n, ratio, NOISE, seed),
+    lambda setup, *_: choose(setup.get("methods"))[0],
+    _judge,
+)
+"""Run all methods on a scene."""
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
@@ -146,7 +155,7 @@ def _mean(document: Document, problem: str, method: str, few: bool) -> Row:
     return means
 
 
-def page_table(document: Document) -> str:
+def page_table(document: Document) -> Table:
     """Return the right models, the false successes and the mean times with few inliers by method and problem."""
     cells: dict[str, dict[str, Row]] = {}
     for problem, method in dict.fromkeys((cell["problem"], cell["method"]) for cell in document["cells"]):

@@ -11,13 +11,12 @@ estimate counted as infinite. "known" has the true focal lengths. "decomposed" i
 implies; for a shared focal length their geometric mean. bansac estimates the threshold, as by default; "ours-1px" and
 PoseLib have 1 px, PoseLib's default. PoseLib has no estimator of two focal lengths: its F is decomposed. pycolmap has
 COLMAP's defaults; where it prefers F, it has no focal length, and its pose is that of guesses, 1.2 times the larger
-side of an image. Solvers run on exact samples of random scenes, called from Python; a sample is solved if a model has
-the focal length, to 1e-6 ("solved") or 1e-10.
+side of an image.
 
 The mode "absolute" measures absolute poses of synthetic scenes with a withheld focal length, 600 to 3000 px in images
 of 1280 x 960 px. The scene is a cloud at depths of 4 to 12, an object at depths of 4.5 to 5.5, or a plane with a tilt
 of 15 to 50 degrees, with 500 points, a noise of .7 px, and uniform outliers. A run is right if the focal length is
-within 5 % and the rotation within 1 degree. PoseLib 2.0.5 has the solver, and no estimator, of this problem.
+within 5 % and the rotation within 1 degree.
 """
 
 import dataclasses
@@ -29,22 +28,20 @@ from typing import Any
 import numpy as np
 
 from bansac.estimate.result import RelativePose
-from bansac.geometry import focals_from_fundamental, homogeneous, normalise_points, recover_pose, rotation_matrix
+from bansac.geometry import focals_from_fundamental, normalise_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.solvers import p4pf, shared_focal_6pt
-from bansac.synthetic import epipolar_matches
+from bansac_lab.comparison import calls_of, compare
+from bansac_lab.frames import to_frame
 from bansac_lab.measurement import DATA, SETS, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
-from bansac_lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac_lab.metrics import auc, pose_error, rotation_error
 from bansac_lab.pairs import mutual_matches
 from bansac_lab.peers.library import Array, Estimate, Method, Task
 from bansac_lab.peers.poselib import POSELIB
 from bansac_lab.peers.pycolmap import PYCOLMAP
 from bansac_lab.provenance import circumstances
-from bansac_lab.reports import grid
-from bansac_lab.scenes import Calls, calls_of, compare
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.tutorial import evenly_spaced
+from bansac_lab.tables import Table, grid
 
 PAIR_SETS = ("fountain-P11", "Herz-Jesus-P8", "entry-P10", "kitti_seq1")
 TIMES = 2
@@ -55,7 +52,6 @@ WIDTH, HEIGHT, POINTS, NOISE = 1280, 960, 500, 0.7
 KINDS, OUTLIERS = ("cloud", "object", "plane"), (20, 50, 80)
 RIGHT = 0.05, 1.0  # relative error of the focal length, degrees
 UNKNOWN = Camera.unknown_focal(WIDTH, HEIGHT)
-HALF_DIAGONAL = 800
 
 _POSE_LIMITS = {"threshold": 4.0}
 _COLMAP_LIMITS = {"confidence": 0.99999, "min_iterations": 100, "max_iterations": 10_000}  # its defaults for poses
@@ -126,16 +122,16 @@ def measure_pairs(setup: Setup, mode: str, name: str) -> list[Row]:
     """Return the averages of every method over the pairs of a set."""
     pair_set = PairSet(setup.data / "EF" / name)
     keys = evenly_spaced(pair_set.keys, setup.pairs)
-    runs = compare((_pair_case(mutual_matches(pair_set, key), mode) for key in keys), TIMES)
+    runs = (row for key in keys for row in _run_pair(mutual_matches(pair_set, key), mode))
     rows: list[Row] = []
-    for method, found in runs.items():
-        focal, ms = (float(found[column].median()) for column in ("focal", "ms"))
+    for method, found in to_frame(runs).groupby("method", sort=False):
+        focal, seconds = (float(found[column].median()) for column in ("focal", "seconds"))
         accuracy = {"auc10": round(auc(found["error"], 10.0), 4), "focal_median": round(focal, 4)}
-        rows.append({"mode": mode, "set": name, "method": method, **accuracy, "ms_median": round(ms, 2)})
+        rows.append({"mode": mode, "set": name, "method": method, **accuracy, "ms_median": round(1e3 * seconds, 2)})
     return rows
 
 
-def _pair_case(pair: Any, mode: str) -> tuple[Calls, Callable[[str, Estimate], Row]]:
+def _run_pair(pair: Any, mode: str) -> list[Row]:
     scale = SCALE if mode == "both" else 1.0
     K1, K2 = pair.K1, np.diag([scale, scale, 1.0]) @ pair.K2
     sizes = ((round(2 * K[1, 2]), round(2 * K[0, 2])) for K in (K1, K2))
@@ -150,37 +146,8 @@ def _pair_case(pair: Any, mode: str) -> tuple[Calls, Callable[[str, Estimate], R
         focal = _focal_error(name, matrices, (K1[0, 0], K2[0, 0])[unknown])
         return {"error": pose_error(R, t, pair.R, pair.t), "focal": focal}
 
-    return {method.name: functools.partial(estimate, method, mode, task) for method in methods}, judge
-
-
-def exact_sample(seed: int) -> tuple[Array, Array, float]:
-    """Return six exact matches of a random scene, in half diagonals, and the focal length."""
-    rng = np.random.default_rng(seed)
-    scene: Any = epipolar_matches(6, inlier_ratio=1.0, noise=0.0, seed=seed)  # with a pose
-    # Other focal lengths: the images are those of a camera that is narrower or wider.
-    focal = float(np.exp(rng.uniform(np.log(0.7), np.log(4.0))))
-    rays1, rays2 = (normalise_points(scene.K, x) for x in (scene.x1, scene.x2))
-    spread = 0.7 / np.abs(np.vstack([rays1, rays2])).max() / focal
-    X = np.insert(rays1 * spread, 2, 1.0, axis=1) * rng.uniform(4, 12, (6, 1))
-    Y = X @ scene.R.T + scene.t
-    return focal * X[:, :2] / X[:, 2:], focal * Y[:, :2] / Y[:, 2:], focal
-
-
-def rate_pair_solver(solver: str) -> Row:
-    """Return the figures of a solver of a shared focal length on exact samples."""
-    *points, focals = zip(*map(exact_sample, range(SAMPLES)), strict=True)
-    pairs = list(zip(*points, strict=True))
-    if solver == "ours":
-        solve, samples = solver_call(shared_focal_6pt, 6, 10), [(np.hstack(pair).T.copy(),) for pair in pairs]
-        return rate_solver(lambda data: solve(data)[:, 9], samples, focals, _relative_error)
-    from poselib import shared_focal_relpose_6pt as theirs
-
-    rays = [tuple(map(homogeneous, pair)) for pair in pairs]
-    return rate_solver(theirs, rays, focals, lambda pair, focal: _relative_error(pair.camera1.focal(), focal))
-
-
-def _relative_error(value: float, true: float) -> float:
-    return abs(value / true - 1)
+    calls = {method.name: functools.partial(estimate, method, mode, task) for method in methods}
+    return compare(calls, judge, f"{mode}/{pair.key}", TIMES)
 
 
 def make_view(kind: str, n: int, outliers: int, noise: float, seed: int) -> tuple[Task, Array, float]:
@@ -204,58 +171,38 @@ def make_view(kind: str, n: int, outliers: int, noise: float, seed: int) -> tupl
 def measure_views(setup: Setup, kind: str, outliers: int) -> list[Row]:
     """Return the share of right runs, errors and times of absolute poses."""
     views = (make_view(kind, POINTS, outliers, NOISE, seed) for seed in range(setup.runs))
-    rows = []
-    for method, runs in compare((_view_case(*view) for view in views), TIMES).items():
+    rows, found = [], (row for k, view in enumerate(views) for row in _run_view(*view, f"{kind}/{outliers}/{k}"))
+    for method, runs in to_frame(found).groupby("method", sort=False):
         right = float(((runs["focal"] <= RIGHT[0]) & (runs["angle"] <= RIGHT[1])).mean())
-        focal, degrees, ms = (float(runs[column].median()) for column in ("focal", "angle", "ms"))
-        row: Row = {"kind": kind, "outliers": outliers, "method": method, "right": right, "ms_median": round(ms, 2)}
-        row["focal_median"] = float(f"{focal:.3g}") if math.isfinite(focal) else None
-        rows.append({**row, "degrees_median": float(f"{degrees:.3g}")})
+        focal, degrees, seconds = (float(runs[column].median()) for column in ("focal", "angle", "seconds"))
+        row: Row = {"kind": kind, "outliers": outliers, "method": method, "right": right}
+        row |= {"ms_median": round(1e3 * seconds, 2), "degrees_median": float(f"{degrees:.3g}")}
+        rows.append(row | {"focal_median": float(f"{focal:.3g}") if math.isfinite(focal) else None})
     return rows
 
 
-def _view_case(task: Task, R: Array, focal: float) -> tuple[Calls, Callable[[str, Estimate], Row]]:
+def _run_view(task: Task, R: Array, focal: float, key: str) -> list[Row]:
     known = dataclasses.replace(task, cameras=(UNKNOWN.with_focal(focal),))
 
     def judge(name: str, found: Estimate) -> Row:
         estimated, K = (None, None) if found.model is None else (found.model.R, found.model.K)
         return {"angle": rotation_error(estimated, R), "focal": _focal_error(name, (K,), (focal,))}
 
-    return {**calls_of(ABSOLUTE, task), **calls_of([KNOWN], known)}, judge
-
-
-def rate_view_solver(kind: str, solver: str) -> Row:
-    """Return the figures of a solver of four points and the focal length on exact samples."""
-    views = [make_view(kind, 4, 0, 0.0, seed) for seed in range(SAMPLES)]
-    pairs = [((task.x2 - np.array(UNKNOWN.params[1:])) / HALF_DIAGONAL, task.x1) for task, *_ in views]
-    focals = [focal / HALF_DIAGONAL for *_, focal in views]
-    if solver == "ours":
-        solve, samples = solver_call(p4pf, 4, 8), [(np.hstack(pair).T.copy(),) for pair in pairs]
-        return rate_solver(lambda data: solve(data)[:, 7], samples, focals, _relative_error)
-    import poselib
-
-    return rate_solver(lambda x, X: poselib.p4pf(x, X, True)[1], pairs, focals, _relative_error)
+    return compare({**calls_of(ABSOLUTE, task), **calls_of([KNOWN], known)}, judge, key, TIMES)
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each solver, for each mode and set, and for each kind of scene and share of outliers."""
+    """Return one unit for each mode and set, and for each kind of scene and share of outliers."""
     modes = [mode for mode in PAIR_MODES if mode in setup.modes]
     if modes and setup.data is None:
         raise ValueError(f"--data must be given for the modes {', '.join(modes)}")
-    solvers = ("ours", "poselib")
-    found = [*each(["solvers"], solvers), *each(["pairs"], modes, setup.sets)] if modes else []
-    if "absolute" in setup.modes:
-        found += [*each(["view solvers"], KINDS, solvers), *each(["views"], KINDS, OUTLIERS)]
-    return found
+    views = each(["views"], KINDS, OUTLIERS) if "absolute" in setup.modes else []
+    return [*each(["pairs"], modes, setup.sets), *views]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Return the figures of a solver, or those of all methods on a set or on scenes."""
+    """Return the figures of all methods on a set or on scenes."""
     part, *payload = unit.payload
-    if part == "solvers":
-        return [{"solver": payload[0], **rate_pair_solver(*payload)}]
-    if part == "view solvers":
-        return [{"views": payload[0], "view solver": payload[1], **rate_view_solver(*payload)}]
     return (measure_pairs if part == "pairs" else measure_views)(setup, *payload)
 
 
@@ -263,14 +210,13 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures of the modes that were measured."""
     records: dict[str, Any] = {}
     if pairs := nested(rows, "mode", "set", "method"):
-        records |= {"solvers": nested(rows, "solver"), "pairs": pairs}
+        records["pairs"] = pairs
     if scenes := nested(rows, "kind", "outliers", "method"):
-        solvers, today = nested(rows, "views", "view solver"), circumstances()["date"][:10]
-        records["absolute"] = {"measured": today, "solvers": solvers, "scenes": scenes}
+        records["absolute"] = {"measured": circumstances()["date"][:10], "scenes": scenes}
     return Report(records=records)
 
 
-def _table(cells: Mapping[str, Mapping[str, Row]], accuracy: Callable[[Row], str], missing: str) -> str:
+def _table(cells: Mapping[str, Mapping[str, Row]], accuracy: Callable[[Row], str], missing: str) -> Table:
     """Return the table of an accuracy, the median error of the focal length and the median time, a row a method."""
 
     def cell(row: Row) -> str:
@@ -281,12 +227,12 @@ def _table(cells: Mapping[str, Mapping[str, Row]], accuracy: Callable[[Row], str
     return grid("method", cells, cell, {method.name: method.label for method in (*METHODS, *ABSOLUTE)})
 
 
-def pair_table(document: Document, mode: str) -> str:
+def pair_table(document: Document, mode: str) -> Table:
     """Return AUC@10, the median error of the focal length and the median time on the pairs of each set."""
     return _table(document.get("pairs", {}).get(mode, {}), lambda row: f"{row['auc10']:.3f}", "none")
 
 
-def view_table(document: Document) -> str:
+def view_table(document: Document) -> Table:
     """Return the share of right runs, the median error of the focal length and the median time on synthetic scenes."""
     kinds = document.get("absolute", {}).get("scenes", {})
     cells = {f"{kind}, {share} %": rows for kind, shares in kinds.items() for share, rows in shares.items()}
@@ -304,12 +250,9 @@ MEASUREMENT = of_module(
         Option("runs", int, 20, "Scenes of a kind in the mode absolute.", least=1),
     ),
     tables={
-        "focal-solvers": functools.partial(solver_table, found="focal length"),
         **{f"focal-{mode}": functools.partial(pair_table, mode=mode) for mode in PAIR_MODES},
         "focal-absolute": view_table,
     },
-    updates=True,
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name in setup.sets],
     packages=("poselib", "pycolmap"),
-    values=rate_solver,
 )

@@ -22,9 +22,9 @@ from bansac_lab.measurements.budgets import ACCURACY, Sweep
 from bansac_lab.pairs import Group, PairRuns
 from bansac_lab.peers.library import Method
 from bansac_lab.peers.methods import METHODS, PRESET_METHODS, select_methods
-from bansac_lab.reports import lines, share
+from bansac_lab.reports import share
 from bansac_lab.summary import HOMOGRAPHY_FIGURES, POSE_FIGURES, TIME_FIGURES, Summary, frame_of
-from bansac_lab.tables import Table, sectioned
+from bansac_lab.tables import Table, plain_table, sectioned
 from bansac_lab.task import DEFAULTS, Protocol
 
 _OURS = (
@@ -66,7 +66,7 @@ _GROUPS = ("Presets", "The paper's methods", "Other libraries")
 _BASIC = ("uniform", "prosac", "bansac", "p-bansac")
 
 
-def accuracies(*documents: Document, titles: Sequence[str]) -> str:
+def accuracies(*documents: Document, titles: Sequence[str]) -> Table:
     """Return accuracy and mean time by method, means over the sets of each benchmark; the best accuracy is bold.
 
     Methods of the paper that :mod:`bansac_lab.reproduction` compares are left out, but for the basic ones.
@@ -89,7 +89,7 @@ def accuracies(*documents: Document, titles: Sequence[str]) -> str:
         rows += [[label(method), *cells(method)] for method in methods if group(method) == title]
     spread = (max(of.get(key, 0.0) for of in document["spread"].values()) for document, key in pairs)
     rows.append(["*Largest deviation between seeds*", *map(share, spread)])
-    return lines([keys[0], *titles], rows)
+    return plain_table([keys[0], *titles], rows)
 
 
 def group(method: str) -> str:
@@ -100,7 +100,7 @@ def group(method: str) -> str:
     return _GROUPS[1 if method in _OURS.split() else 2]
 
 
-def presets(*documents: Document) -> str:
+def presets(*documents: Document) -> Table:
     """Return accuracy and time of the presets, and of the paper's P-BANSAC, which is ``preset="paper"`` with scores."""
 
     def cells(method: str) -> Iterable[str]:
@@ -110,7 +110,7 @@ def presets(*documents: Document) -> str:
 
     methods = {"none": "default", '`"fast"`': "fast", '`"accurate"`': "accurate", '`"paper"`': "p-bansac"}
     kinds = (document["protocol"]["kind"] for document in documents)
-    return lines(["`preset`", *kinds], ([name, *cells(method)] for name, method in methods.items()))
+    return plain_table(["`preset`", *kinds], ([name, *cells(method)] for name, method in methods.items()))
 
 
 _AGAINST = {"default": "", "poselib-prosac": "PoseLib with progressive sampling ", "opencv-magsac": "OpenCV's MAGSAC "}
@@ -202,9 +202,9 @@ def bind(setup: Setup) -> tuple[Measurement, Setup]:
     names = setup.get("methods", OUR_PRESETS if against else DEFAULT_METHODS)
     methods = tuple(select_methods((*names, *against), setup.model))
     own = Setup(data=setup.data, sets=setup.sets, exclude=setup.exclude)
-    if setup.get("budgets") is None:
+    if not setup.get("budgets"):
         return comparison(methods, protocol), own
-    sweep = Sweep(setup.model, methods, tuple(sorted(setup.budgets)))
+    sweep = Sweep(setup.model, methods, tuple(sorted(set(setup.budgets))))
     if "max_iterations" in changes:
         raise ValueError("--max-iterations: --budgets gives the numbers of iterations")
     return comparison(sweep.limited_methods(), protocol, sweep), own
@@ -231,7 +231,6 @@ MEASUREMENT = Measurement(
     title="Accuracy and time of estimators",
     help=__doc__,
     bind=bind,
-    parallel=True,
     tables={
         **{name: functools.partial(accuracies, titles=titles) for name, (_, titles) in _TABLES.items()},
         "presets": presets,

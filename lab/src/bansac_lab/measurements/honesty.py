@@ -1,8 +1,8 @@
-"""Check the ``success`` flag: no success on noise, success for correct models, identical bits in every process.
+"""Check the ``success`` flag: no success on noise, success for correct models.
 
-"repetition" counts separate processes in which the same call has another result. "false success" counts runs with
-``success=True`` on data without a model, by problem, number of points, threshold and kind of data; "samplers" does so
-by sampler, "families without a model" on the families of awkward scenes (``bansac_lab.families.FAMILIES``).
+"false success" counts runs with ``success=True`` on data without a model, by problem, number of points, threshold and
+kind of data; "samplers" does so by sampler, "families without a model" on the families of awkward scenes
+(``bansac_lab.families.FAMILIES``).
 
 "power" counts right models, and those of them with success. "families" does so on the families of awkward scenes, and
 counts the expected configurations. "photographs" counts successes on all ordered pairs of photographs of different
@@ -10,11 +10,8 @@ scenes in scikit-image. "real" counts right models without success on sets with 
 """
 
 import dataclasses
-import hashlib
 import itertools
-import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from typing import Any
 
@@ -23,13 +20,12 @@ import numpy as np
 from bansac.engine.sampling import SAMPLERS
 from bansac.matches.image_matching import Features, detect_features, match_features
 from bansac.problems.estimators import ESTIMATORS, Kind
-from bansac.synthetic import epipolar_matches
 from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.known_scenes import DEGREE, FUNCTIONS, known_scene
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.peers.library import Array, Method
-from bansac_lab.reports import lines
 from bansac_lab.sets import PairSet, find_sets
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import DEFAULTS, judge, make_task, usable_pairs
 
 SIDE = 1000.0  # of the images in px, of the cube of 3D points, and the focal length
@@ -244,26 +240,7 @@ def real_runs(setup: Setup, problem: str, name: str) -> Iterator[Row]:
         yield {"right": right, "right but no success": right and not result.success}
 
 
-def fingerprint(_: int = 0) -> str:
-    """Return a hash of the results of the three two-view estimators."""
-    scene = epipolar_matches(500, inlier_ratio=0.5, noise=0.3, seed=1)
-    digest = hashlib.sha256()
-    for problem in KINDS:
-        result = FUNCTIONS[problem](scene.x1, scene.x2, *([scene.K] if problem == "essential" else []))
-        digest.update(result.model.tobytes() + result.inliers.tobytes() + result.beliefs.tobytes())
-    return digest.hexdigest()
-
-
-def repeated_runs(setup: Setup, _: str) -> Iterator[Row]:
-    """Yield whether the same call in separate processes gives another result than in the first one."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
-        first, *others = pool.map(fingerprint, range(setup.processes))
-    yield from ({"other answers": answer != first} for answer in (first, *others))
-
-
 PARTS: Mapping[str, tuple[Callable[..., Iterator[Row]], tuple[Iterable[str], ...]]] = {
-    "repetition": (repeated_runs, (["model, mask and probabilities"],)),
     "false success": (noise_runs, (PROBLEMS, SIZES, THRESHOLDS, NOISE)),
     "samplers": (
         lambda setup, method, *cell: noise_runs(setup, cell[0], "N = 200", "default", cell[1], METHODS[method]),
@@ -324,7 +301,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"runs": setup.runs, "max_iterations": limits, **parts}, notes=notes)
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the successes on scenes without a model, and those of right models on scenes with one."""
     without = document["families without a model"]
     runs = document["runs"] * len(without)
@@ -333,7 +310,7 @@ def table(document: Document) -> str:
         cells = document[part].values()
         totals = (sum(cell[key] for cell in cells) for key in ("runs", "right", "success"))
         rows.append([title, str(len(cells)), *(f"{total:,}" for total in totals)])
-    return lines(["scenes", "cells", "runs", "right models", "success"], rows)
+    return plain_table(["scenes", "cells", "runs", "right models", "success"], rows)
 
 
 MEASUREMENT = of_module(
@@ -342,11 +319,9 @@ MEASUREMENT = of_module(
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF and H."),
         Option("runs", int, 300, "Runs of a cell.", least=1),
-        Option("processes", int, 20, "Processes that repeat the same call.", least=1),
         Option("only", tuple[str, ...], tuple(PARTS), "Only these parts, joined by commas.", choices=tuple(PARTS)),
     ),
     tables={"misleading-scenes": table},
     reports={"misleading-scenes": ("honesty_scenes",)},
     sets=lambda setup: find_sets(setup.data),
-    updates=True,
 )

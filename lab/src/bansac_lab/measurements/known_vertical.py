@@ -1,26 +1,23 @@
-"""Measure relative poses with a known vertical direction on synthetic pairs, and its solver beside PoseLib's.
+"""Measure relative poses with a known vertical direction on synthetic pairs.
 
 Pairs have 500 matches with a noise of .5 px, images of 640 x 480 px, and few inliers. The vertical of the first camera
 is wrong by the given angle. The threshold is 1.5 px. The pose error is the larger one of the angles of the rotation and
-of the translation. The solvers run on exact samples of random scenes, called from Python; a sample is solved if a
-motion has E up to 1e-6 ("solved") or 1e-10. PoseLib has the solver, and no estimator with a vertical in Python.
+of the translation. Other libraries have no such estimator in Python.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bansac.geometry import essential_from_pose, normalise_points, rotation_matrix
-from bansac.solvers import essential_upright_3pt
+from bansac.geometry import rotation_matrix
 from bansac.synthetic import epipolar_matches
+from bansac_lab.comparison import compare
+from bansac_lab.frames import to_frame
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
-from bansac_lab.measurements.solver_rates import SAMPLES, matrix_error, rate_solver, solver_call, solver_table
 from bansac_lab.metrics import auc, pose_error
 from bansac_lab.peers.library import OURS, Array, Estimate, Task
-from bansac_lab.reports import lines
-from bansac_lab.scenes import Calls, compare
+from bansac_lab.tables import Table, plain_table
 
 INLIERS = (0.3, 0.1, 0.05)
 ERRORS = ("unknown", "0", "0.3", "1")
@@ -30,17 +27,16 @@ DOWN = np.array([0.0, 1.0, 0.0])
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Return the figures of a solver, or the AUC of the pose errors and the time of the runs."""
-    if unit.payload[0] == "solvers":
-        return [{"solver": unit.payload[1], **rate(unit.payload[1])}]
+    """Return the AUC of the pose errors and the time of the runs."""
     inliers, degrees = unit.payload
-    cases = (_case(epipolar_matches(500, inliers, 0.5, seed), degrees) for seed in range(setup.runs))
-    runs = compare(cases)["ours"]
-    figures = {"auc10": round(auc(runs["error"], 10.0), 4), "ms_median": round(float(runs["ms"].median()), 1)}
+    runs = to_frame(row for seed in range(setup.runs) for row in _run(inliers, degrees, seed))
+    ms = 1e3 * float(runs["seconds"].median())
+    figures = {"auc10": round(auc(runs["error"], 10.0), 4), "ms_median": round(ms, 1)}
     return [{"inliers": f"{inliers:g}", "degrees": degrees, **figures}]
 
 
-def _case(scene: Any, degrees: str) -> tuple[Calls, Callable[[str, Estimate], Row]]:
+def _run(inliers: float, degrees: str, seed: int) -> list[Row]:
+    scene: Any = epipolar_matches(500, inliers, 0.5, seed)
     known = {"gravity1": _tilted(float(degrees)), "gravity2": scene.R @ DOWN} if degrees != "unknown" else {}
     task = Task("relative pose", (scene.x1, scene.x2), (scene.K,), threshold=1.5)
 
@@ -48,7 +44,7 @@ def _case(scene: Any, degrees: str) -> tuple[Calls, Callable[[str, Estimate], Ro
         R, t = found.model or (None, None)
         return {"error": pose_error(R, t, scene.R, scene.t)}
 
-    return {"ours": functools.partial(OURS.estimate, task, known)}, judge
+    return compare({"ours": functools.partial(OURS.estimate, task, known)}, judge, "")
 
 
 def _tilted(degrees: float) -> Array:
@@ -57,49 +53,21 @@ def _tilted(degrees: float) -> Array:
     return np.asarray(rotation_matrix(np.radians(degrees) * axis / np.linalg.norm(axis) + 1e-15) @ DOWN)
 
 
-def rate(solver: str) -> Row:
-    """Return the figures of a solver on exact samples; those of PoseLib are pairs of rays."""
-    samples, truths = zip(*map(exact_sample, range(SAMPLES)), strict=True)
-    if solver == "ours":
-        solve = solver_call(essential_upright_3pt, 3, 9)
-        down = np.tile(DOWN[:, None], (2, 3))
-        columns = [(np.vstack([*(rays[:, :2].T / rays[:, 2] for rays in pair), down]),) for pair in samples]
-        return rate_solver(solve, columns, truths, lambda model, E: matrix_error(model.reshape(3, 3), E))
-    from poselib import relpose_upright_3pt as theirs
-
-    rays = [tuple(rays / np.linalg.norm(rays, axis=1)[:, None] for rays in pair) for pair in samples]
-    return rate_solver(theirs, rays, truths, lambda pose, E: matrix_error(essential_from_pose(pose.R, pose.t), E))
-
-
-def exact_sample(seed: int) -> tuple[tuple[Array, Array], Array]:
-    """Return the rays of three exact matches whose verticals are the second axes, and the essential matrix."""
-    scene: Any = epipolar_matches(3, inlier_ratio=1.0, noise=0.0, seed=seed)  # with a pose
-    turn = rotation_matrix(np.random.default_rng(seed).normal(0, 0.3, 3))
-    R = rotation_matrix(np.random.default_rng(seed).normal(0, 0.2) * DOWN + 1e-15)
-    X = np.insert(normalise_points(scene.K, scene.x1), 2, 1.0, axis=1) * np.linspace(4, 8, 3)[:, None]
-    first = X @ turn.T
-    return (first, first @ R.T + scene.t), essential_from_pose(R, scene.t)
-
-
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return AUC@10 and the median time of poses with and without a known vertical, by the share of inliers."""
     rows = []
     for inliers, cells in document["poses"].items():
         texts = (f"{row['auc10']:.3f} / {row['ms_median']:.0f}" for row in cells.values())
         rows.append([f"{100 * float(inliers):.0f} %", *texts])
     columns = ("vertical unknown" if name == "unknown" else f"known to {name} degrees" for name in cells)
-    return lines(["inliers", *columns], rows)
+    return plain_table(["inliers", *columns], rows)
 
 
 MEASUREMENT = of_module(
     __name__,
     title="Relative poses with a known vertical direction",
-    units=lambda setup: [*each(["solvers"], ["ours", "poselib"]), *each(INLIERS, ERRORS)],
-    report=lambda setup, rows: Report(
-        records={"runs": setup.runs, "solvers": nested(rows, "solver"), "poses": nested(rows, "inliers", "degrees")}
-    ),
+    units=lambda setup: each(INLIERS, ERRORS),
+    report=lambda setup, rows: Report(records={"runs": setup.runs, "poses": nested(rows, "inliers", "degrees")}),
     options=(Option("runs", int, 50, "Pairs of every cell.", least=1),),
-    tables={"vertical-solvers": functools.partial(solver_table, found="E"), "known-vertical": table},
-    packages=("poselib",),
-    values=rate_solver,
+    tables={"known-vertical": table},
 )

@@ -1,18 +1,16 @@
-"""Evaluate fundamental matrices on hand-marked ground truth: check points (kusvod2), labelled matches (AdelaideRMF).
+"""Evaluate fundamental matrices on the hand-marked check points of kusvod2.
 
-All methods get the same matches: those of kusvod2 with an SNN ratio below .85, and all matches of AdelaideRMF, which
-have no ratios. All methods have the same threshold, .5 pixel in one run and 1 pixel in another. This package's presets
-have their own limits and get the image sizes. The other libraries have a confidence of .999 and at most 10,000
-iterations, except the methods named "own", which have their default limits.
+All methods get the same matches, with an SNN ratio below .85, and the same threshold, .5 pixel in one run and 1 pixel
+in another. This package's presets have their own limits and get the image sizes. The other libraries have a confidence
+of .999 and at most 10,000 iterations, except the methods named "own", which have their default limits.
 
 The error of a pair is the median Sampson distance of its check points in pixels; the median over the repeats is
-reported. For AdelaideRMF the measure is the share of labelled inliers within a fixed distance of the model, equal for
-all methods; the mean over the repeats is reported.
+reported, and the mean share of the check points within 1 pixel.
 """
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,69 +18,44 @@ import numpy as np
 from bansac.matches import Matches
 from bansac_lab.frames import to_frame
 from bansac_lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.peers.library import Array, Method
+from bansac_lab.peers.library import Array
 from bansac_lab.peers.methods import METHODS, PAPER_METHODS
-from bansac_lab.reports import lines, number, share
+from bansac_lab.reports import number, share
 from bansac_lab.scenes import left_out
-from bansac_lab.sets.labelled import CheckPointSet, LabelledSet
+from bansac_lab.sets.labelled import CheckPointSet
+from bansac_lab.tables import Table, grid, plain_table
 from bansac_lab.task import DEFAULTS, make_task, squared_distances
 
 OURS = ("default", "accurate", "default-unscored", "default-unsized")
-PAPER = tuple(method.name for method in PAPER_METHODS)
 PEERS = (
     *("opencv-accurate", "opencv-magsac", "poselib", "poselib-prosac"),
     *("poselib-own", "poselib-prosac-own", "pycolmap", "pydegensac"),
 )
+NAMES = (*OURS, *(method.name for method in PAPER_METHODS), *PEERS)
 THRESHOLDS = (0.5, 1.0)
-
-DISTANCES = (1.0, 0.5, 2.0)
-"""Pixels within which a labelled inlier is found."""
+NEAR = 1.0  # pixels
 
 
-def _sets(setup: Setup) -> dict[str, Any]:
-    return {
-        "check_points": CheckPointSet(setup.data / "kusvod2_strechamvs"),
-        "labelled_inliers": LabelledSet(setup.data / "adelaidermf"),
-    }
-
-
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each threshold and pair."""
-    parts = _sets(setup).items()
-    return [unit for threshold in THRESHOLDS for part, of in parts for unit in each([threshold], [part], of.keys)]
+def _set(setup: Setup) -> CheckPointSet:
+    return CheckPointSet(setup.data / "kusvod2_strechamvs")
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on a pair."""
-    threshold, part, key = unit.payload
-    marked = _sets(setup)[part]
-    pair = marked.pair(key)
-    if part == "check_points":
-        pair, judged = pair.filtered(DEFAULTS["F"].max_ratio), Matches(*marked.check_points(key))
-    else:
-        judged = pair.select(pair.inliers)
-        pair = dataclasses.replace(pair, scores=np.zeros(len(pair)))  # the task has scores, and no method gets them
+    threshold, key = unit.payload
+    pair, judged = _set(setup).pair(key).filtered(DEFAULTS["F"].max_ratio), Matches(*_set(setup).check_points(key))
     rows: list[Row] = []
-    for method in _methods(part, threshold):
+    for name in (name for name in NAMES if METHODS[name].installed):
+        method = METHODS[name].changed(name, threshold=threshold)
         models = [method.estimate(make_task(pair, DEFAULTS["F"], seed)).model for seed in range(setup.repeats)]
         distances = np.array([_distances(F, judged) for F in models])
-        inliers = [np.sum(_distances(F, pair) <= threshold) for F in models]
         figures = {
             "error": float(np.median(np.median(distances, axis=1))),
-            "inliers": float(np.median(inliers)),
-            **{f"{pixels:g}": float(np.mean(distances <= pixels)) for pixels in DISTANCES},
+            "inliers": float(np.median([np.sum(_distances(F, pair) <= threshold) for F in models])),
+            "near": float(np.mean(distances <= NEAR)),
         }
-        rows.append({"threshold": f"{threshold:g}", "part": part, "method": method.name, "pair": key, **figures})
+        rows.append({"threshold": f"{threshold:g}", "method": name, "pair": key, **figures})
     return rows
-
-
-def _methods(part: str, threshold: float) -> list[Method]:
-    """Return the installed methods; of those that are others with scores only the ones without."""
-    methods = [METHODS[name].changed(name, threshold=threshold) for name in (*OURS, *PAPER, *PEERS)]
-    methods = [method for method in methods if method.installed]
-    scored = ("default-unscored", "p-napsac", "prosac", "p-bansac")
-    without = (method for method in methods if not method.sort and method.name not in scored)
-    return methods if part == "check_points" else [dataclasses.replace(method, scored=False) for method in without]
 
 
 def _distances(F: Array | None, matches: Matches) -> Array:
@@ -95,20 +68,23 @@ def _distances(F: Array | None, matches: Matches) -> Array:
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures at both thresholds."""
     thresholds: dict[str, Any] = {}
-    distances = [f"{pixels:g}" for pixels in DISTANCES]
-    for (threshold, part), runs in to_frame(rows).groupby(["threshold", "part"], sort=False):
-        found = runs.groupby("method", sort=False)[distances].mean().to_dict("index")
-        figures = thresholds.setdefault(threshold, {})[part] = {"found_within": found}
-        if part == "check_points":
-            errors, inliers = (runs.pivot(index="pair", columns="method", values=of) for of in ("error", "inliers"))
-            best = errors[[name for name in PEERS if name in found]].min(axis=1)
-            of_pairs = {"median_error": errors[[*found]], "inliers": inliers[[*found]], "best_peer": best}
-            figures |= {name: of.to_dict() for name, of in of_pairs.items()}
+    for threshold, runs in to_frame(rows).groupby("threshold", sort=False):
+        near = runs.groupby("method", sort=False)["near"].mean()
+        of_pairs = runs.pivot(index="pair", columns="method", values=["error", "inliers"])
+        errors, inliers = (of_pairs[column][[*near.index]] for column in ("error", "inliers"))
+        best = errors[[name for name in PEERS if name in errors]].min(axis=1)
+        found = {name: {f"{NEAR:g}": value} for name, value in near.items()}
+        figures = {"found_within": found} | {
+            "median_error": errors.to_dict(),
+            "inliers": inliers.to_dict(),
+            "best_peer": best.to_dict(),
+        }
+        thresholds[str(threshold)] = {"check_points": figures}
     missing = left_out(METHODS[name] for name in PEERS)
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
 
-def check_points(document: Document) -> str:
+def check_points(document: Document) -> Table:
     """Return errors and numbers of inliers of the default and of the best peer of each pair, at the first threshold."""
     figures, *_ = (of["check_points"] for of in document["thresholds"].values())
     rows, error = [], figures["median_error"]
@@ -116,41 +92,29 @@ def check_points(document: Document) -> str:
         peer = next(name for name in error if name not in OURS and error[name][key] == best)
         cells = (f"{number(error[name][key])}, {figures['inliers'][name][key]:.0f}" for name in ("default", peer))
         rows.append([key.partition("-")[0].removesuffix("A"), *cells, peer])  # the place that the pair shows
-    return lines(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
+    return plain_table(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
 
 
-def _found_within(document: Document, parts: Mapping[str, str], labels: Mapping[str, str]) -> str:
-    """Return the shares of the points of parts that methods find within the first distance, at every threshold."""
-    pixels, thresholds = f"{DISTANCES[0]:g}", document["thresholds"]
-    columns = [(parts[part] + threshold, thresholds[threshold][part]) for part in parts for threshold in thresholds]
-    rows = []
-    for name, label in labels.items():
-        found = (figures["found_within"].get(name) for _, figures in columns)
-        rows.append([label, *("" if of is None else share(of[pixels]) for of in found)])
-    return lines([f"within {pixels} px", *(f"{title} px" for title, _ in columns)], rows)
-
-
-def methods_of_paper(document: Document) -> str:
-    """Return the shares of check points, and of labelled inliers for methods without scores, of the paper's methods."""
-    parts = {"check_points": "check points, threshold ", "labelled_inliers": "labelled inliers, threshold "}
-    return _found_within(document, parts, {name: METHODS[name].label for name in PAPER})
-
-
-def labelled_inliers(document: Document) -> str:
-    """Return the shares of labelled inliers of all methods without scores."""
-    first, *_ = (figures["labelled_inliers"]["found_within"] for figures in document["thresholds"].values())
-    return _found_within(document, {"labelled_inliers": "threshold "}, {name: name for name in first})
+def found_within(document: Document) -> Table:
+    """Return the shares of the check points within 1 pixel, at every threshold."""
+    thresholds = {name: of["check_points"]["found_within"] for name, of in document["thresholds"].items()}
+    columns = {
+        f"threshold {threshold} px": {name: shares[f"{NEAR:g}"] for name, shares in found.items()}
+        for threshold, found in thresholds.items()
+    }
+    return grid(f"within {NEAR:g} px", columns, share)
 
 
 MEASUREMENT = of_module(
     __name__,
     title="Fundamental matrices on hand-marked ground truth",
+    units=lambda setup: each(THRESHOLDS, _set(setup).keys),
     options=(
-        dataclasses.replace(NEEDED_DATA, help="Folder with the sets kusvod2_strechamvs and adelaidermf."),
+        dataclasses.replace(NEEDED_DATA, help="Folder with the set kusvod2_strechamvs."),
         Option("repeats", int, 5, "Runs of every pair.", least=1),
     ),
-    tables={"check-points": check_points, "labelled-inliers": labelled_inliers, "second-group": methods_of_paper},
-    sets=lambda setup: list(_sets(setup).values()),
+    tables={"check-points": check_points, "found-within": found_within},
+    sets=lambda setup: [_set(setup)],
     packages=tuple(METHODS[name].package for name in PEERS),
     complete=True,
 )

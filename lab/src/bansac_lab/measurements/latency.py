@@ -2,8 +2,7 @@
 
 Every number is a median over new processes, with the standard library and NumPy in the disk cache. The "first call
 ever" has an empty folder for the compiled kernels each time. Wall time and processor time are measured. Other load on
-the machine has less effect on processor time. With ``--before``, a second source tree (the root of a checkout, or its
-``src``) is measured in turn with this one. The exit code is 1 if a time is over its budget. Use an idle machine.
+the machine has less effect on processor time. The exit code is 1 if a time is over its budget. Use an idle machine.
 """
 
 import itertools
@@ -12,13 +11,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import bansac
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import lines
-from bansac_lab.tables import Table, sectioned
+from bansac_lab.tables import Table, plain_table
 
 MODELS = ("H", "F", "E")
 
@@ -108,85 +106,48 @@ def measure(prepare: str, statement: str, source: Path, cache: Path) -> tuple[fl
     command = [sys.executable, "-c", MEASURED.format(prepare=prepare, statement=statement)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"{statement!r} failed with {source}:\n{done.stderr}")
+        raise RuntimeError(f"{statement!r} failed:\n{done.stderr}")
     return tuple(map(float, done.stdout.split()[-2:]))
-
-
-def _sources(setup: Setup) -> dict[str, Path]:
-    """Return the folders that hold the package, of both trees."""
-    sources = {"now": Path(bansac.__file__).resolve().parents[1]}
-    if setup.before is None:
-        return sources
-    for folder in (setup.before / "src", setup.before):
-        if (folder / "bansac" / "__init__.py").is_file():
-            return sources | {"before": folder.resolve()}
-    raise ValueError(f"{setup.before} holds no bansac, nor does {setup.before / 'src'}")
-
-
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each group of processes that take turns."""
-    _sources(setup)
-    return each(STATEMENTS)
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the median times of a group, first calls ever of at most three processes.
 
-    Figures and trees alternate, so that other load affects all of them. A first process that compiles does not count.
+    The figures alternate, so that other load affects all of them. A first process that compiles does not count.
     """
     (group,) = unit.payload
-    cold = group == "cold"
-    times: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    cold, package = group == "cold", Path(bansac.__file__).resolve().parents[1]
+    times: dict[str, list[tuple[float, ...]]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "trivial.py").write_text(TRIVIAL_MODULE)
         for turn in range(min(setup.runs, 3) if cold else setup.runs + 1):
             for figure, statements in STATEMENTS[group].items():
-                for tree, source in _sources(setup).items():
-                    cache = Path(tempfile.mkdtemp(dir=folder)) if cold else folder / tree
-                    taken = measure(*statements, folder if figure == _TRIVIAL else source, cache)
-                    if turn or cold:
-                        times.setdefault((tree, figure), []).append(taken)
+                cache = Path(tempfile.mkdtemp(dir=folder)) if cold else folder / "cache"
+                taken = measure(*statements, folder if figure == _TRIVIAL else package, cache)
+                if turn or cold:
+                    times.setdefault(figure, []).append(taken)
     rows: list[Row] = []
-    for (tree, figure), runs in times.items():
+    for figure, runs in times.items():
         medians = map(statistics.median, zip(*runs, strict=True))
-        rows.append({"tree": tree, "figure": figure, **dict(zip(COLUMNS, medians, strict=True))})
+        rows.append({"figure": figure, **dict(zip(COLUMNS, medians, strict=True))})
     return rows
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the seconds of all figures, those before, and a table; figures over their budgets are failures."""
-    trees: dict[str, dict[str, dict[str, float]]] = {}
-    for row, column in itertools.product(rows, COLUMNS):
-        trees.setdefault(row["tree"], {}).setdefault(column, {})[row["figure"]] = row[column]
-    for seconds in (seconds for of_tree in trees.values() for seconds in of_tree.values()):
-        for name, (base, title) in BASES.items():
-            seconds[f"{name}, more than {title}"] = seconds[name] - seconds[base]
-    table = _table(trees)
-    now = trees.pop("now")
+    """Return the seconds of all figures; those over their budgets are failures."""
+    times = {column: {row["figure"]: row[column] for row in rows} for column in COLUMNS}
+    for seconds, (name, (base, title)) in itertools.product(times.values(), BASES.items()):
+        seconds[f"{name}, more than {title}"] = seconds[name] - seconds[base]
     late = []
     for column, budgets in zip(COLUMNS, (BUDGETS, CPU_BUDGETS), strict=True):
-        over = ((now[column][name], name, budget) for name, budget in budgets.items() if now[column][name] > budget)
+        over = ((times[column][name], name, budget) for name, budget in budgets.items() if times[column][name] > budget)
         late += [f"{name}: {seconds:.3f} s, more than {budget:g} s ({column})" for seconds, name, budget in over]
-    records = {"runs": setup.runs, **now, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS, **trees}
-    return Report(tables={"latency": table}, records=records, failures=late)
+    records = {"runs": setup.runs, **times, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS}
+    return Report(records=records, failures=late)
 
 
-def _table(trees: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
-    """Return all seconds and their budgets; with another tree, its own and the ratios to them."""
-    rows = {}
-    for name in trees["now"]["seconds"]:
-        of_trees = [[seconds[name] for seconds in of_tree.values()] for of_tree in trees.values()]
-        rows[name] = [*of_trees[0], BUDGETS.get(name, CPU_BUDGETS.get(name))]
-        for before in of_trees[1:]:
-            is_difference = "more than" in name  # may be 0
-            rows[name] += before
-            rows[name] += [None if is_difference else new / old for new, old in zip(of_trees[0], before, strict=True)]
-    columns = ["s", "s CPU", "at most", "before, s", "before, s CPU", "ratio", "ratio, CPU"]
-    return sectioned("Waiting times", "what", columns[: 3 if len(trees) == 1 else None], {"": rows})
-
-
-def waiting_times(document: Document) -> str:
+def waiting_times(document: Document) -> Table:
     """Return the table of the waiting times: what a process needs outside of the estimation."""
     seconds = document["seconds"]
 
@@ -202,7 +163,7 @@ def waiting_times(document: Document) -> str:
     ]
     commands = {"bansac --help": "", "bansac estimate m.csv --model H": ", kernels cached", "import numba": ""}
     rows += [[f"`{name}`{remark}", f"{seconds[name]:.2f} s"] for name, remark in commands.items()]
-    return lines(["what", "time"], rows)
+    return plain_table(["what", "time"], rows)
 
 
 def numba_in_command(document: Document) -> str:
@@ -220,10 +181,8 @@ def first_call(document: Document) -> str:
 MEASUREMENT = of_module(
     __name__,
     title="Waiting times besides the estimation",
-    options=(
-        Option("runs", int, 7, "Processes of every figure; of first calls ever at most 3.", least=1),
-        Option("before", Path, None, "Source tree that is measured in turn with this one.", metavar="PATH"),
-    ),
+    units=lambda setup: each(STATEMENTS),
+    options=(Option("runs", int, 7, "Processes of every figure; of first calls ever at most 3.", least=1),),
     tables={"waiting-times": waiting_times},
     figures={"first-call": first_call, "numba-in-command": numba_in_command},
     complete=True,

@@ -27,12 +27,12 @@ from numba import njit
 import bansac
 from bansac.problems.estimators import Kind
 from bansac_lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.measurements.speed.timing import peak_in_process, status_bytes
 from bansac_lab.peers.library import Task
 from bansac_lab.peers.methods import select_methods
-from bansac_lab.reports import lines
 from bansac_lab.sets import PairSet, find_sets
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import DEFAULTS, make_task, usable_pairs
+from bansac_lab.timing import peak_in_process, status_bytes
 
 EXCLUDED = ("middlebury_dino",)
 PROBLEMS: dict[Kind, str] = {"F": "fundamental", "E": "essential"}
@@ -118,8 +118,8 @@ def pairs_per_second(kind: Kind, tasks: list[Task], setup: Setup) -> dict[str, A
     return found
 
 
-def peak(folder: Path, count: int) -> int:
-    """Estimate ``count`` pairs, each with its own arrays, and return the peak memory of this process in bytes."""
+def peak(folder: Path, count: int) -> int | None:
+    """Estimate ``count`` pairs, each with its own arrays; return the peak memory of this process in bytes, on Linux."""
     tasks = load_tasks(folder, "F")
 
     def copies() -> Iterator[Task]:
@@ -130,10 +130,8 @@ def peak(folder: Path, count: int) -> int:
     ours("F", copies(), workers=2, max_iterations=_PEAK_ITERATIONS)
     try:
         return status_bytes("VmHWM")
-    except OSError:  # not on Linux, where the usage would include the parent's
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    except OSError:  # not on Linux
+        return None
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -146,7 +144,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={**counts, "models": models, "peak_memory_mb": peaks})
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the pairs a second with one and several workers, and the peak memory."""
     rows = []
     for kind, methods in document["models"].items():
@@ -159,7 +157,7 @@ def table(document: Document) -> str:
     head = ["pairs a second", *(f"{n} workers" if n != "1" else "1 worker" for n in workers), "speedup", "ours over it"]
     peaks = ", ".join(f"{int(n):,} pairs {peak:.0f} MB" for n, peak in document["peak_memory_mb"].items())
     settings = f"{document['machine']['processor']}, {document['pairs']} pairs, {document['times']} times."
-    return lines(head, rows) + f"\n{settings} Peak memory of a process: {peaks}.\n"
+    return plain_table(head, rows, f"{settings} Peak memory of a process: {peaks}.")
 
 
 MEASUREMENT = of_module(

@@ -25,7 +25,7 @@ from bansac.matches.hdf5 import Reader
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.peers.library import Array, Method, Task
 from bansac_lab.peers.opencv import OPENCV
-from bansac_lab.reports import lines
+from bansac_lab.tables import Table, plain_table
 
 Labels = NDArray[np.int64]
 
@@ -152,7 +152,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"synthetic": synthetic} | ({"adelaide": pairs} if pairs else {}))
 
 
-def planes_of_pairs(document: Document) -> str:
+def planes_of_pairs(document: Document) -> Table:
     """Return the errors and times of several homographies on AdelaideRMF."""
     runs, rows = document.get("adelaide", []), []
     for method in dict.fromkeys(row["method"] for row in runs):
@@ -163,16 +163,7 @@ def planes_of_pairs(document: Document) -> str:
         errors = f"{mean:.1f} ± {spread:.1f} %", f"{statistics.median(row['error'] for row in own):.1f} %"
         right = 100 * statistics.mean(row["found"] == row["planes"] for row in own)
         rows.append([method, *errors, f"{right:.0f} %", f"{1e3 * seconds:.0f} ms"])
-    return lines(["method", "mean error", "median error", "right number", "time a pair"], rows)
-
-
-def number_of_models(document: Document) -> str:
-    """Return the share of runs with the true number of synthetic models."""
-    found, rows = document["synthetic"], []
-    for of_cell in zip(*found.values(), strict=True):
-        count, outliers = of_cell[0]["models"], of_cell[0]["outliers"]
-        rows.append([str(count), f"{outliers} %" if count else "all", *(f"{row['exact']:.0f} %" for row in of_cell)])
-    return lines(["models", "outliers", *(f"{name}s" for name in found)], rows)
+    return plain_table(["method", "mean error", "median error", "right number", "time a pair"], rows)
 
 
 MEASUREMENT = of_module(
@@ -185,7 +176,6 @@ MEASUREMENT = of_module(
         Option("seeds", int, 5, "Seeds of every pair.", least=1),
         Option("models", tuple[str, ...], tuple(MAKERS), "Only these synthetic models.", choices=tuple(MAKERS)),
     ),
-    tables={"planes-of-pairs": planes_of_pairs, "number-of-models": number_of_models},
-    updates=True,
+    tables={"planes-of-pairs": planes_of_pairs},
     packages=("cv2", "scipy"),
 )

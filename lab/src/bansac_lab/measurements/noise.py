@@ -16,7 +16,7 @@ import numpy as np
 from bansac_lab.frames import DataFrame, to_frame
 from bansac_lab.measurement import FIRST_SEED, SCENES, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.peers.library import Method
-from bansac_lab.scenes import OURS, PEERS, Scene, errors, load_kernels, make_scene, run_scene
+from bansac_lab.scenes import OURS, PEERS, Scene, errors, load_kernels, make_scene, run_on_scenes
 from bansac_lab.tables import sectioned, stored_table
 
 NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -38,18 +38,18 @@ def _methods(problem: str) -> list[Method]:
     return [_DEFAULT, *(_DEFAULT.changed(f"{pixels:g} px", threshold=pixels) for pixels in GRIDS[problem])]
 
 
-def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all thresholds on a scene."""
-    problem, noise, n, ratio, repeat = unit.payload
-    seed = setup.seed + repeat
-    scene = make_scene(problem, n, ratio, noise, seed)
-    cell: Row = {"problem": problem, "noise": noise, "n": n, "inlier_ratio": ratio, "seed": seed}
-    return [cell | row for row in run_scene(scene, _methods(problem), unit.key, seed, _judge)]
-
-
 def _judge(scene: Scene, model: Any) -> Row:
     error, *_ = errors(scene, model).values()
     return {"error": min(FAILED[scene.problem], error)}  # not NaN
+
+
+run_unit = run_on_scenes(
+    ("problem", "noise", "n", "inlier_ratio"),
+    lambda problem, noise, n, ratio, seed: make_scene(problem, n, ratio, noise, seed),
+    lambda setup, problem, *_: _methods(problem),
+    _judge,
+)
+"""Run all thresholds on a scene."""
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:

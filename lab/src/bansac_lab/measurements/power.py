@@ -12,35 +12,30 @@ points of maps are in squares with sides of 500 to 2000 px, images have 640 x 48
 
 A model is right if the mean distance of the true inliers without noise to it is at most five standard deviations (of a
 grid: 1 px). A run without a model is wrong. "refused" counts right models without success, "claimed" wrong ones with
-it. In "units", "found" is the mean share of the true inliers in the mask, "accepted" that of the wrong matches, and "as
-in pixels" the share of thresholds within a factor of 1.3 of that of the same data in pixels.
+it, "found" is the mean share of the true inliers in the mask.
 """
 
 import dataclasses
+import functools
 import itertools
-import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.geometry import apply_transform, rotation_matrix
+from bansac.geometry import apply_transform
 from bansac.matches import Matches
 from bansac.synthetic import epipolar_matches
-from bansac_lab.frames import DataFrame, to_frame
+from bansac_lab.frames import to_frame
 from bansac_lab.known_scenes import FUNCTIONS
 from bansac_lab.measurement import FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import lines
-from bansac_lab.scenes import OURS, Scene, distances, make_scene, scene_of
-from bansac_lab.tables import sectioned
+from bansac_lab.scenes import MAPS, Scene, make_scene, map_scene, mean_distance, scene_of
+from bansac_lab.tables import Table, plain_table, sectioned
 
 SEEDS = 60
 THRESHOLD, LARGE, RIGHT = 3.0, 10.0, 5.0  # standard deviations
-NEAR = 1.3  # largest factor between a threshold and the one in pixels
 POSE_NOISE, POSE_THRESHOLD = 2.0, 4.0  # pixels
 
-MAPS = ("similarity", "affine", "H")
 PROBLEMS: Mapping[str, str] = {
     **{"similarity": "similarity", "affine": "affine", "H": "homography"},
     **{"E": "essential", "F": "fundamental", "pose": "absolute_pose"},
@@ -90,11 +85,22 @@ TITLES: Mapping[str, str] = {
 
 
 class Case(NamedTuple):
-    """A scene with noisy data, whose truth has no noise."""
+    """A scene, the error of a model of it, the largest error of a right one, and settings of the call."""
 
     scene: Scene
-    tolerance: float  # largest mean distance of the true inliers without noise to a right model
-    threshold: float | None = None
+    error: Callable[[Any], float]
+    limit: float
+    settings: Mapping[str, Any] = {}
+
+    def is_right(self, model: Any) -> bool:
+        """Return whether the error of a model is small."""
+        return self.error(model) <= self.limit
+
+
+def _case(scene: Scene, limit: float, threshold: float | None = None) -> Case:
+    """Return the case of a scene whose truth has no noise."""
+    settings = {} if threshold is None else {"threshold": threshold}
+    return Case(scene, functools.partial(mean_distance, scene), limit, settings)
 
 
 def make_case(family: str, problem: str, data: Any, seed: int) -> Case:
@@ -106,47 +112,29 @@ def make_case(family: str, problem: str, data: Any, seed: int) -> Case:
     right, n = data
     if problem == "pose":
         noisy, exact = (make_scene("pose", n, right / n, noise, seed) for noise in (POSE_NOISE, 0.0))
-        return Case(dataclasses.replace(noisy, truth=exact.truth), RIGHT * POSE_NOISE, POSE_THRESHOLD)
+        return _case(dataclasses.replace(noisy, truth=exact.truth), RIGHT * POSE_NOISE, POSE_THRESHOLD)
     rng = np.random.default_rng([seed, right, n])
     noise = 0.3 * 2 ** rng.uniform(-1, 1)
     if problem in MAPS:
-        scene = _map(problem, right, n, noise, rng, of_list=family == "list")
+        scene = map_scene(problem, right, n, noise, rng, of_list=family == "list")
     else:
         factor, of_scene = rng.uniform(1, 2), int(rng.integers(2**31))
         size = (round(480 * factor), round(640 * factor))
         first, second = (epipolar_matches(n, right / n, sigma, of_scene, size) for sigma in (noise, 0.0))
         scene = dataclasses.replace(scene_of(problem, first), truth=second)
-    return Case(scene, RIGHT * noise, (LARGE if family == "large" else THRESHOLD) * noise)
-
-
-def _map(problem: str, right: int, n: int, noise: float, rng: np.random.Generator, *, of_list: bool = False) -> Scene:
-    """Return matches of a similarity, an affine map or a homography."""
-    side = rng.uniform(500, 2000)
-    H = np.eye(3)
-    H[:2, :2] = 2 ** rng.uniform(-0.5, 0.5) * rotation_matrix(np.array([0, 0, rng.uniform(-np.pi, np.pi)]))[:2, :2]
-    H[:2, 2] = rng.uniform(-0.2, 0.2, 2) * side
-    if problem != "similarity":
-        H[:2, :2] += rng.uniform(-0.3, 0.3, (2, 2))
-    if problem == "H":
-        H[2, :2] = rng.uniform(-0.2, 0.2, 2) / side
-    x1, inliers = rng.uniform(0, side, (n, 2)), rng.permutation(np.arange(n) < right)
-    exact = apply_transform(H, x1)
-    x2, wrong = exact + rng.normal(0, noise, (n, 2)), np.flatnonzero(~inliers)
-    uniform = rng.uniform(exact.min(axis=0), exact.max(axis=0), (len(wrong), 2))
-    x2[wrong] = x2[np.roll(wrong, 1)] if of_list else uniform
-    return Scene(problem, (x1, x2), inliers, Matches(x1, exact, H=H, inliers=inliers))
+    return _case(scene, RIGHT * noise, (LARGE if family == "large" else THRESHOLD) * noise)
 
 
 def _in_units(problem: str, unit: str, seed: int) -> Case:
     """Return matches of a map in a unit; those of a seed are the same in all units."""
     rng = np.random.default_rng(seed)
     n, noise = int(rng.integers(60, 201)), 0.3 * 2 ** rng.uniform(-1, 1)
-    scene = _map(problem, round(rng.uniform(0.4, 0.7) * n), n, noise, rng)
+    scene = map_scene(problem, round(rng.uniform(0.4, 0.7) * n), n, noise, rng)
     *scales, origin = UNITS[unit]
     T1, T2 = (np.array([[scale, 0, origin], [0, scale, origin], [0, 0, 1]]) for scale in scales)
     x1, x2, exact = (apply_transform(T, x) for T, x in ((T1, scene.data[0]), (T2, scene.data[1]), (T2, scene.truth.x2)))
     truth = Matches(x1, exact, H=T2 @ scene.truth.H @ np.linalg.inv(T1), inliers=scene.inliers)
-    return Case(Scene(problem, (x1, x2), scene.inliers, truth), RIGHT * noise * scales[1])
+    return _case(Scene(problem, (x1, x2), scene.inliers, truth), RIGHT * noise * scales[1])
 
 
 def _grid(seed: int) -> Case:
@@ -155,7 +143,7 @@ def _grid(seed: int) -> Case:
     nodes = np.indices((int(rng.integers(3, 7)), int(rng.integers(3, 6)))).reshape(2, -1).T
     x1 = 50.0 + rng.integers(20, 100) * nodes.astype(np.float64)
     matches = Matches(x1, x1 + rng.integers(-40, 41, 2), inliers=np.ones(len(x1), bool))
-    return Case(scene_of("F", matches), 1.0, 1.0)
+    return _case(scene_of("F", matches), 1.0, 1.0)
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -169,80 +157,35 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all methods on a scene."""
+    """Run the default on a scene."""
     family, problem, data, repeat = unit.payload
     seed, label = setup.seed + repeat, data if isinstance(data, str) else "{} of {}".format(*data)
-    case, pixel = make_case(family, problem, data, seed), UNITS[data][1] if family == "units" else 1.0
-    known = {"seed": seed} if case.threshold is None else {"seed": seed, "threshold": case.threshold}
+    case = make_case(family, problem, data, seed)
     cell: Row = {"family": family, "problem": problem, "data": label, "seed": seed}
-    rows: list[Row] = []
-    for method in setup.methods:
-        result = FUNCTIONS[PROBLEMS[problem]](*case.scene.data, **_METHODS[method], **known)
-        verdict = {name: getattr(result, name) for name in ("success", "configuration", "message")}
-        shares = {of: float(mask.mean()) if mask.size else 0.0 for of, mask in _masks(result, case.scene).items()}
-        right = {"right": is_right(case, result.model), "threshold": result.threshold / pixel}
-        rows.append({**cell, "method": method, **right, **verdict, **shares})
-    return rows
+    result = FUNCTIONS[PROBLEMS[problem]](*case.scene.data, seed=seed, **case.settings)
+    found = float(result.inliers[case.scene.inliers].mean())
+    return [{**cell, "right": case.is_right(result.model), "success": result.success, "found": found}]
 
 
-def _masks(result: Any, scene: Scene) -> Mapping[str, Any]:
-    return {"found": result.inliers[scene.inliers], "accepted": result.inliers[~scene.inliers]}
-
-
-def mean_distance(case: Case, model: Any) -> float:
-    """Return the mean distance of the true inliers without noise to a model; inf without one."""
-    if model is None:
-        return math.inf
-    scene = case.scene
-    if scene.problem in MAPS:
-        scene, model = dataclasses.replace(scene, problem="H"), np.vstack([model, [0, 0, 1]])[:3]
-    return float(np.mean(distances(scene, model)[scene.inliers]))
-
-
-def is_right(case: Case, model: Any) -> bool:
-    """Return whether the true inliers without noise are near a model."""
-    return mean_distance(case, model) <= case.tolerance
-
-
-_COUNTS, _MEANS = ("runs", "right", "refused", "wrong", "claimed"), ("found", "accepted", "as in pixels")
+_COUNTS = ("runs", "right", "refused", "wrong", "claimed")
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Report the counts of every class; cells, with configurations and the reasons of failures, are a record."""
+    """Report the counts of every class; cells are a record."""
     frame = to_frame(rows)
     right, success = frame["right"].astype(bool), frame["success"].astype(bool)
     frame = frame.assign(runs=1, right=right, refused=right & ~success, wrong=~right, claimed=~right & success)
-    frame["as in pixels"] = _near_pixels(frame)
-    keys, cells = ["family", "problem", "data", "method"], []
+    figures = {**dict.fromkeys(_COUNTS, "sum"), "found": "mean"}
+    cells = frame.groupby(["family", "problem", "data"], sort=False).agg(figures).reset_index().to_dict("records")
     sections: dict[str, dict[str, list[Any]]] = {}
-    for key, of in frame.groupby(keys, sort=False):
-        cell: Row = dict(zip(keys, key, strict=True)) | {name: int(of[name].sum()) for name in _COUNTS}
-        means = {name: float(of[name].mean()) for name in _MEANS if cell["family"] == "units"}
-        texts = {"configurations": of["configuration"], "reasons": of["message"][~success].map(_without_numbers)}
-        cells.append(cell | means | {name: found.value_counts().to_dict() for name, found in texts.items()})
-        share = cell["refused"] / cell["right"] if cell["right"] else np.nan
-        label = f"{cell['problem']}, {cell['data']}" + (f", {cell['method']}" if len(setup.methods) > 1 else "")
-        values = [*map(cell.get, _COUNTS), share, *(means.get(name) for name in _MEANS)]
-        sections.setdefault(TITLES[cell["family"]], {})[label] = values
-    columns = (*_COUNTS, "refused, share of right", *_MEANS)
-    table = sectioned("Right models that are refused, wrong ones that are claimed", "data", columns, sections)
+    for cell in cells:
+        family, problem, data, *values = cell.values()
+        sections.setdefault(TITLES[family], {})[f"{problem}, {data}"] = values
+    table = sectioned("Right models that are refused, wrong ones that are claimed", "data", figures, sections)
     return Report(tables={"power": table}, records={"cells": cells})
 
 
-def _near_pixels(frame: DataFrame) -> Any:
-    """Return whether the threshold of each run is near that of the same data in pixels."""
-    keys = ["problem", "method", "seed"]
-    pixels = frame[frame["data"] == "pixels"].set_index(keys)["threshold"]
-    factor = frame["threshold"] / pixels.reindex(frame.set_index(keys).index).to_numpy()
-    return (factor < NEAR) & (factor > 1 / NEAR)
-
-
-def _without_numbers(message: str) -> str:
-    """Return a message with "#" for each number, so that equal reasons are equal texts."""
-    return re.sub(r"\d[\d.]*(e[+-]\d+)?", "#", message)
-
-
-def page_table(document: Document) -> str:
+def page_table(document: Document) -> Table:
     """Return the refused and the claimed models of every class but those of units, a row for a family and problem."""
     cells = (cell for cell in document["cells"] if cell["family"] != "units")
     rows = []
@@ -250,11 +193,8 @@ def page_table(document: Document) -> str:
         of = list(found)
         refused = (f"{c['data'].replace(' of ', '/')}: {c['refused']}/{c['right']}" for c in of)
         rows.append([TITLES[family], problem, ", ".join(refused), str(sum(c["claimed"] for c in of))])
-    return lines(["data", "problem", "inliers/data: refused/right", "claimed"], rows)
+    return plain_table(["data", "problem", "inliers/data: refused/right", "claimed"], rows)
 
-
-_METHODS: Mapping[str, Mapping[str, Any]] = {method.name: method.settings for method in OURS}
-_NAMES = tuple(_METHODS)
 
 MEASUREMENT = of_module(
     __name__,
@@ -263,7 +203,6 @@ MEASUREMENT = of_module(
         Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),
         Option("classes", tuple[str, ...], None, f"Joined by commas, of: {', '.join(CLASSES)}.", tuple(CLASSES)),
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", tuple(PROBLEMS)),
-        Option("methods", tuple[str, ...], ("default",), f"Joined by commas, of: {', '.join(_NAMES)}.", _NAMES),
         FIRST_SEED,
     ),
     tables={"power": page_table},

@@ -7,10 +7,9 @@ within kernels are not here. All targets of patches are in this table.
 """
 
 import contextlib
-import dataclasses
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
@@ -25,20 +24,20 @@ Change = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: what it does, and the options and the patches (by target in this package) that switch it off."""
+    """A rule, and what switches it off: options, or a change of a target in this package."""
 
     name: str
-    text: str
-    patches: Mapping[str, Change] = field(default_factory=dict)
+    patch: tuple[str, Change] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def off(self) -> Iterator[None]:
         """Switch the rule off, apart from its options."""
-        with contextlib.ExitStack() as stack:
-            for target, change in self.patches.items():
-                path = f"bansac.{target}"
-                stack.enter_context(mock.patch(path, change(pkgutil.resolve_name(path))))
+        if self.patch is None:
+            yield
+            return
+        target, change = self.patch
+        with mock.patch(f"bansac.{target}", change(pkgutil.resolve_name(f"bansac.{target}"))):
             yield
 
 
@@ -53,220 +52,57 @@ def _returns(value: Any) -> Change:
 _SAME = _value(lambda solution: solution)
 
 
-def _learns(plan_restart: Any) -> Any:
-    return lambda history: plan_restart(history)._replace(learns=True)
-
-
-def _without_losers(plan_restart: Any) -> Any:
-    return lambda history: plan_restart(dataclasses.replace(history, ranked=history.ranked[:1]))
-
-
-def _at_the_end(plan_alternative: Any) -> Any:
-    return lambda history: plan_alternative(history) if history.is_over() else None
-
-
 def _without_window(estimate: Any) -> Any:
     return lambda self, model, last, window=np.inf, **settings: estimate(self, model, last, np.inf, **settings)
 
 
-def _all_points(first_of: Any) -> Any:
-    return lambda problem, data, threshold: np.arange(data.shape[1])
-
-
-def _one_test(first_of_inliers: Any) -> Any:
-    return lambda measured, problem, data, threshold: first_of_equals(problem, data, threshold)
-
-
-def _uniform_weights(density_weights: Any) -> Any:
-    return lambda data: np.ones(data.shape[1])
-
-
-def _alone(add_neighbours: Any) -> Any:
-    return lambda null_model, *arguments: null_model
-
-
 _RESTARTS, _SEARCH, _SIGNIFICANCE = "engine.restarts", "engine.search", "evidence.significance"
+_PLAN = f"{_RESTARTS}._plan_restart"
+
+# A comment says what a rule does if its name does not.
+_PATCHES: Mapping[str, tuple[str, Change]] = {
+    "majority": (f"{_RESTARTS}._MAJORITY", _value(1.0)),  # of inliers: half of the agreement
+    "duplicate ends a restart": ("engine.interruptible.InterruptibleLoop.aim_at", _returns(None)),
+    "restarts on supported matches": ("engine.frame.Frame.supported", _returns(None)),  # supported by neighbours
+    "restarts on all data do not learn": (_PLAN, lambda plan: lambda of: plan(of)._replace(learns=True)),
+    "data near losers left out": (_PLAN, lambda plan: lambda of: plan(replace(of, ranked=of.ranked[:1]))),
+    "round limit": (f"{_RESTARTS}._plan_alternative", lambda plan: lambda of: plan(of) if of.is_over() else None),
+    "search of other data": (f"{_RESTARTS}._plan_other_data", _returns(None)),  # not near the best hypothesis
+    "search of less noise": (f"{_RESTARTS}._plan_less_noise", _returns(None)),  # in a compromise
+    "comparison at one threshold": (f"{_SEARCH}._SHARED", _value(2.0)),  # of models that share most inliers
+    "compromise": (f"{_SEARCH}.Search._is_mixture", _returns(False)),  # loses to a structure of less noise in it
+    "rival": ("estimate.solve._find_rival", _returns(None)),
+    "early estimates of the threshold": (f"{_SEARCH}._EARLY", _value(())),
+    "wide threshold": (f"{_RESTARTS}.WIDE", _value(1.0)),  # every second restart until a hypothesis is significant
+    "window of residuals": (f"{_SEARCH}.Search._estimate", _without_window),  # six thresholds
+    "raised sigma of few data": ("evidence.noise_scale._RAISED", _value(0.0)),
+    "density weights": ("estimate.request.density_weights", lambda _: lambda x: np.ones(x.shape[1])),  # of F
+    "score weights": ("estimate.request.reliability_weights", _returns(None)),
+    "plausibility of focal lengths": ("estimate.two_views._focal_plausibility", _returns(None)),
+    "common points counted once": (f"{_SIGNIFICANCE}.first_of_equals", lambda _: lambda p, x, t: np.arange(x.shape[1])),
+    "outliers with common points": (f"{_SIGNIFICANCE}.first_of_inliers", lambda _: lambda m, *of: first_of_equals(*of)),
+    "neighbours in the null model": (f"{_SIGNIFICANCE}.add_neighbours", lambda _: lambda null_model, *_: null_model),
+    "search window": ("estimate.solve._NOISE", _value(np.inf)),  # a large threshold among random moves proves nothing
+    "searches of rearranged matches": (f"{_SIGNIFICANCE}._exceeds_searches", _returns(False)),
+    "motion of a plane": ("estimate.planar_motion.choose_motion", _SAME),  # of its homography
+    "epipole of a plane": ("estimate.planar_motion.choose_epipole", _SAME),  # of the matches off it
+    "twin of a motion": ("estimate.twins.choose_twin", _SAME),  # the other side of the worst direction
+    "threshold between structures": ("engine.search.is_between", _returns(False)),
+    "rival off a plane": ("estimate.planar_motion.compare_off_plane", _SAME),
+    "misfit": ("estimate.verdict.has_misfit", _returns(False)),  # residuals depend on the place in the image
+    "misfit of a camera": ("estimate.verdict.find_focal_factors", _returns([])),
+    "static matches": ("estimate.verdict.count_static", _returns(0)),
+    "other support": ("estimate.verdict.count_other_support", _returns((0, False))),  # outliers off a plane, a pattern
+}
+_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "agreement of restarts": {"restarts": Restarts(agreement=1)},
+    "neighbours": {"neighbours": False},
+    "local optimisation": {"local_optimization": None},
+    "refinement": {"refinement": None},
+}
 
 RULES = (
-    Rule(
-        "agreement of restarts",
-        "The run ends when several restarts have led to the same model, not after the first significant one.",
-        settings={"restarts": Restarts(agreement=1)},
-    ),
-    Rule(
-        "majority",
-        "A model with more than half of the data as inliers needs half of the agreeing restarts.",
-        {f"{_RESTARTS}._MAJORITY": _value(1.0)},
-    ),
-    Rule(
-        "duplicate ends a restart",
-        "A restart ends as soon as it finds a duplicate of the best hypothesis.",
-        {"engine.interruptible.InterruptibleLoop.aim_at": _returns(None)},
-    ),
-    Rule(
-        "restarts on supported matches",
-        "Most restarts are among the matches that neighbours support.",
-        {"engine.frame.Frame.supported": _returns(None)},
-    ),
-    Rule(
-        "restarts on all data do not learn",
-        "Until a hypothesis is significant, later restarts on all data do not update the network.",
-        {f"{_RESTARTS}._plan_restart": _learns},
-    ),
-    Rule(
-        "data near losers left out",
-        "A restart leaves out the data near hypotheses that have lost.",
-        {f"{_RESTARTS}._plan_restart": _without_losers},
-    ),
-    Rule(
-        "round limit",
-        "After a round of restarts, an alternative is searched before the restarts agree.",
-        {f"{_RESTARTS}._plan_alternative": _at_the_end},
-    ),
-    Rule(
-        "search of other data",
-        "An alternative is searched among the data that are not near the best hypothesis.",
-        {f"{_RESTARTS}._plan_other_data": _returns(None)},
-    ),
-    Rule(
-        "search of less noise",
-        "Structures of less noise in a compromise are searched at smaller thresholds.",
-        {f"{_RESTARTS}._plan_less_noise": _returns(None)},
-    ),
-    Rule(
-        "comparison at one threshold",
-        "Models that share most inliers are compared by the score at the same threshold.",
-        {f"{_SEARCH}._SHARED": _value(2.0)},
-    ),
-    Rule(
-        "compromise",
-        "A structure of less noise is better than a compromise of it and others, whatever its significance.",
-        {f"{_SEARCH}.Search._is_mixture": _returns(False)},
-    ),
-    Rule(
-        "rival",
-        "Another hypothesis that the data support is returned, and the result is ambiguous.",
-        {"estimate.solve._find_rival": _returns(None)},
-    ),
-    Rule(
-        "early estimates of the threshold",
-        "The threshold is also estimated on the way of a restart.",
-        {f"{_SEARCH}._EARLY": _value(())},
-    ),
-    Rule(
-        "wide threshold",
-        "Until a hypothesis is significant, every second restart has a wide threshold.",
-        {f"{_RESTARTS}.WIDE": _value(1.0)},
-    ),
-    Rule(
-        "window of residuals",
-        "The threshold is estimated from the residuals within six thresholds only.",
-        {f"{_SEARCH}.Search._estimate": _without_window},
-    ),
-    Rule(
-        "raised sigma of few data",
-        "The standard deviation of few inliers is raised.",
-        {"evidence.noise_scale._RAISED": _value(0.0)},
-    ),
-    Rule(
-        "neighbours",
-        "Neighbours support matches, and give prior probabilities if there are no scores.",
-        settings={"neighbours": False},
-    ),
-    Rule(
-        "density weights",
-        "The weight of a match in the score of F falls with the density of matches around it.",
-        {"estimate.request.density_weights": _uniform_weights},
-    ),
-    Rule(
-        "score weights",
-        "The weight of a match in the score of F and H grows with its score or prior.",
-        {"estimate.request.reliability_weights": _returns(None)},
-    ),
-    Rule(
-        "plausibility of focal lengths",
-        "Fundamental matrices are also compared by the focal lengths that they imply.",
-        {"estimate.two_views._focal_plausibility": _returns(None)},
-    ),
-    Rule(
-        "local optimisation",
-        "A new best model is optimised on its inliers.",
-        settings={"local_optimization": None},
-    ),
-    Rule(
-        "refinement",
-        "The model of a restart is refined on its inliers.",
-        settings={"refinement": None},
-    ),
-    Rule(
-        "common points counted once",
-        "Of data that share a point, one counts in the significance test.",
-        {f"{_SIGNIFICANCE}.first_of_equals": _all_points},
-    ),
-    Rule(
-        "outliers with common points",
-        "A second significance test counts inliers that share a point once, and all outliers.",
-        {f"{_SIGNIFICANCE}.first_of_inliers": _one_test},
-    ),
-    Rule(
-        "neighbours in the null model",
-        "The significance test also rearranges matches with neighbours, and displaces them.",
-        {f"{_SIGNIFICANCE}.add_neighbours": _alone},
-    ),
-    Rule(
-        "search window",
-        "If displacements are random within a search window, an estimated threshold that is large proves nothing.",
-        {"estimate.solve._NOISE": _value(np.inf)},
-    ),
-    Rule(
-        "searches of rearranged matches",
-        "Few matches of an epipolar geometry are compared with searches of rearranged ones.",
-        {f"{_SIGNIFICANCE}._exceeds_searches": _returns(False)},
-    ),
-    Rule(
-        "motion of a plane",
-        "A planar relative pose is a motion of the homography of its plane.",
-        {"estimate.planar_motion.choose_motion": _SAME},
-    ),
-    Rule(
-        "epipole of a plane",
-        "The epipole of most matches off a plane, or off the rotation of far points, competes.",
-        {"estimate.planar_motion.choose_epipole": _SAME},
-    ),
-    Rule(
-        "twin of a motion",
-        "Both sides of the worst direction of a badly determined motion are refined.",
-        {"estimate.twins.choose_twin": _SAME},
-    ),
-    Rule(
-        "threshold between structures",
-        "A threshold does not grow to that of a model between its inliers.",
-        {"engine.search.is_between": _returns(False)},
-    ),
-    Rule(
-        "rival off a plane",
-        "A geometry that more matches off the plane of most inliers agree with is a rival.",
-        {"estimate.planar_motion.compare_off_plane": _SAME},
-    ),
-    Rule(
-        "misfit",
-        "A result is a misfit if the residuals depend on the place in the image.",
-        {"estimate.verdict.has_misfit": _returns(False)},
-    ),
-    Rule(
-        "misfit of a camera",
-        "A pose is a misfit if other focal lengths, or distortion, explain its inliers better.",
-        {"estimate.verdict.find_focal_factors": _returns([])},
-    ),
-    Rule(
-        "static matches",
-        "A model is static if many of its inliers do not move, and others at other places do.",
-        {"estimate.verdict.count_static": _returns(0)},
-    ),
-    Rule(
-        "other support",
-        "A result is ambiguous if outliers off its plane support another model, or if a pattern repeats.",
-        {"estimate.verdict.count_other_support": _returns((0, False))},
-    ),
+    *(Rule(name, settings=settings) for name, settings in _SETTINGS.items()),
+    *(Rule(name, patch) for name, patch in _PATCHES.items()),
 )
 """All rules: those of restarts, alternatives, the threshold, the score, the significance test and the verdict."""

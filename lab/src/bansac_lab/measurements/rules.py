@@ -4,9 +4,7 @@ The rules are those of ``bansac_lab.measurements.rule_table``. They are no varia
 compares accuracies on image pairs: most rules are for data that these pairs lack, so the classes here are synthetic,
 and flags count, too.
 
-- "few": 500 or 2,000 matches with 5 to 30 % inliers, .5 px noise.
-- "noise": 100 or 500 data with 40 or 60 % inliers, noise of .25, 1 or 4 px.
-- "small": 30 to 100 data with 50 to 90 % inliers, .5 px noise; and affine maps of a cube with 15 noise, sides of 1000.
+- "small": 30 to 100 data with 50 to 90 % inliers, .5 px noise.
 - "no model": 300 wrong matches, uniform or with a structure, of the families of ``bansac bench honesty``.
 - "rivals" and "power": the classes of these measurements; those of a family and problem of "power" are one.
 - "real", with --data: image pairs, E and F with an SNN ratio below .85, or without the ratio test; warped photographs.
@@ -14,8 +12,8 @@ and flags count, too.
 An outcome of a run is in [0, 1]: "accuracy" is 1 - error / limit, at least 0, and its loss is measured. The flags are
 "claimed", a wrong model that is a success and not "ambiguous", "misfit" or "static"; "refused", a right model that is
 no success; and "ambiguous", a right one of these configurations although no other structure has as much support. A
-model is right if its error is at most the limit: 5 px or degrees (rotations for absolute poses), and ten times the
-noise if that is larger; 10 degrees for real E and F; that of "power" for its classes.
+model is right if its error is at most the limit: 5 px or degrees (rotations for absolute poses), 10 degrees for real E
+and F, that of "power" for its classes.
 
 A cell is a class and an outcome. A sign-flip test of its paired differences, those of .002 and more, decides whether it
 is worse without the rule, with Holm's correction for all cells of the rule (``bansac_lab.paired_tests``). A rule is
@@ -28,72 +26,44 @@ import functools
 import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bansac.problems.estimators import Kind
 from bansac_lab.families import awkward_scene
 from bansac_lab.frames import DataFrame, to_frame
-from bansac_lab.known_scenes import known_scene
 from bansac_lab.measurement import DATA, FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.measurements import power, rivals
 from bansac_lab.measurements.honesty import WITHOUT_MODEL
-from bansac_lab.measurements.rival_scenes import vary
+from bansac_lab.measurements.power import Case
+from bansac_lab.measurements.rival_scenes import CLASSES, LIMIT
 from bansac_lab.measurements.rule_table import RULES, Rule
 from bansac_lab.paired_tests import significant_cells
 from bansac_lab.pairs import BENCH_GROUPS, Group, open_set
 from bansac_lab.peers.library import Estimate
-from bansac_lab.reports import lines
 from bansac_lab.scenes import Scene, errors, make_scene, scene_of, task_of
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.tutorial import evenly_spaced
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import distances_to_truth
 
 SEEDS, PAIRS = 24, 10
-LIMIT, POSE_LIMIT = 5.0, 10.0  # pixels or degrees
+POSE_LIMIT = 10.0  # degrees
 LEAST = 0.002  # smallest difference of an outcome
 OUTCOMES = ("accuracy", "claimed", "refused", "ambiguous")
 DEFAULT = "default"
-_SPACE_NOISE = 15.0
-_BY_NAME = {rule.name: rule for rule in (Rule(DEFAULT, "All rules are on."), *RULES)}
-
-
-class Case(NamedTuple):
-    """A scene, the error of a model of it, the largest error of a right one, and settings of the call."""
-
-    scene: Scene
-    error: Callable[[Any], float]
-    limit: float
-    settings: Mapping[str, Any] = {}
+_BY_NAME = {rule.name: rule for rule in (Rule(DEFAULT), *RULES)}
 
 
 def _judged(scene: Scene, limit: float, **settings: Any) -> Case:
     return Case(scene, lambda model: list(errors(scene, model).values())[-1], limit, settings)
 
 
-def _scene(
-    problem: str, sizes: Sequence[int], ratios: Sequence[float], noises: Sequence[float], source: int, seed: int
-) -> Case:
-    """Return a scene of one of the combinations of sizes, inlier ratios and noises, in turn."""
-    combinations = list(itertools.product(sizes, ratios, noises))
-    n, ratio, noise = combinations[source % len(combinations)]
-    return _judged(make_scene(problem, n, ratio, noise, seed), max(LIMIT, 10 * noise))
-
-
-def _space(source: int, seed: int) -> Case:
-    """Return an affine map of space, whose error is the mean distance between the images of the true inliers."""
-    rng, n, noise = vary(seed, 16, 60, _SPACE_NOISE)
-    (x1, x2), inliers, truth = known_scene("affine_3d", n, rng.uniform(0.5, 0.9), noise, seed)
-    ones = np.vstack([x1[inliers].T, np.ones(int(inliers.sum()))])
-
-    def error(model: Any) -> float:
-        difference = np.inf if model is None else (model - truth.reshape(3, 4)) @ ones
-        return float(np.mean(np.linalg.norm(np.atleast_2d(difference), axis=0)))
-
-    unsized = SimpleNamespace(size1=None, size2=None)
-    return Case(Scene("affine_3d", (x1, x2), inliers, unsized), error, power.RIGHT * noise)
+def _small(problem: str, source: int, seed: int) -> Case:
+    """Return a scene of one of the combinations of numbers of data and inlier ratios, in turn."""
+    n, ratio = _SMALL[source % len(_SMALL)]
+    return _judged(make_scene(problem, n, ratio, 0.5, seed), LIMIT)
 
 
 def _no_model(kind: Kind, source: int, seed: int) -> Case:
@@ -105,30 +75,21 @@ def _no_model(kind: Kind, source: int, seed: int) -> Case:
 
 def _rival(name: str, source: int, seed: int) -> Case:
     settings = {"initial_model": np.eye(3)} if name == "start" else {}
-    return _judged(rivals.CLASSES[name][1](seed), rivals.LIMIT, **settings)
+    return _judged(CLASSES[name][1](seed), LIMIT, **settings)
 
 
 def _power(family: str, problem: str, source: int, seed: int) -> Case:
     """Return a case of one of the classes of a family and problem of "power", in turn."""
     classes = power.CLASSES[family][problem]
-    case = power.make_case(family, problem, classes[source % len(classes)], seed)
-    settings = {} if case.threshold is None else {"threshold": case.threshold}
-    return Case(case.scene, functools.partial(power.mean_distance, case), case.tolerance, settings)
+    return power.make_case(family, problem, classes[source % len(classes)], seed)
 
 
-_FEW = (500, 2000), (0.05, 0.1, 0.15, 0.2, 0.3), (0.5,)
-_NOISE = (100, 500), (0.4, 0.6), (0.25, 1.0, 4.0)
-_SMALL = (30, 60, 100), (0.5, 0.7, 0.9), (0.5,)
+_SMALL = list(itertools.product((30, 60, 100), (0.5, 0.7, 0.9)))
 Make = Callable[[int, int], Case]
 GROUPS: Mapping[str, Mapping[str, Make]] = {
-    "few": {of: functools.partial(_scene, of, *_FEW) for of in ("H", "F", "E", "pose")},
-    "noise": {of: functools.partial(_scene, of, *_NOISE) for of in ("H", "F", "E", "pose", "circle", "line")},
-    "small": {
-        **{of: functools.partial(_scene, of, *_SMALL) for of in ("H", "F", "E", "relative pose", "pose")},
-        "space": _space,
-    },
+    "small": {of: functools.partial(_small, of) for of in ("H", "F", "E", "relative pose", "pose")},
     "no model": {of: functools.partial(_no_model, of) for of in ("H", "F", "E")},
-    "rivals": {name: functools.partial(_rival, name) for name in rivals.CLASSES},
+    "rivals": {name: functools.partial(_rival, name) for name in CLASSES},
     "power": {
         f"{family} {problem}": functools.partial(_power, family, problem)
         for family, problems in power.CLASSES.items()
@@ -226,7 +187,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = frame.assign(**{name: frame[name].astype(float) for name in OUTCOMES})
     by_rule = {name: of.set_index(["class", "scene"]) for name, of in frame.groupby("rule", sort=False)}
     default = by_rule.pop(DEFAULT)
-    records = [{"rule": name, "text": _BY_NAME[name].text, **_compare(of, default)} for name, of in by_rule.items()]
+    records = [{"rule": name, **_compare(of, default)} for name, of in by_rule.items()]
     counts = {name: int(n) for name, n in default.groupby("class", sort=False).size().items()}
     return Report(records={"rules": records, "scenes": counts})
 
@@ -252,7 +213,7 @@ def _compare(without: DataFrame, default: DataFrame) -> Row:
 _LISTED = 2  # cells with the largest losses
 
 
-def page_table(document: Document) -> str:
+def page_table(document: Document) -> Table:
     """Return the cells that are worse and better without each rule, the time, and the number of other rules."""
 
     def text(cells: Sequence[Row]) -> str:
@@ -265,8 +226,8 @@ def page_table(document: Document) -> str:
         for of in document["rules"]
         if of["worse"] or of["better"]
     ]
-    table = lines(["rule", "worse without it (loss)", "better without it", "time without it"], rows)
-    return f"{table}\nNo class differs without one of the other {len(document['rules']) - len(rows)} rules.\n"
+    note = f"No class differs without one of the other {len(document['rules']) - len(rows)} rules."
+    return plain_table(["rule", "worse without it (loss)", "better without it", "time without it"], rows, note)
 
 
 _RULE_NAMES = tuple(rule.name for rule in RULES)
@@ -281,5 +242,5 @@ MEASUREMENT = of_module(
         *(DATA, Option("pairs", int, PAIRS, "Maximum number of image pairs of a set."), FIRST_SEED),
     ),
     tables={"rules": page_table},
-    values=(RULES, vary, power.make_case, rivals.CLASSES, known_scene),
+    values=(RULES, power.make_case, CLASSES),
 )

@@ -7,7 +7,6 @@ AUC@10 (E, F) or mAA@10 (H). Accuracy and time are averaged over the calls of a 
 
 import itertools
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,15 @@ from bansac_lab.measurements.folders import label
 from bansac_lab.pairs import BENCH_GROUPS, PairRuns, open_set
 from bansac_lab.peers.library import Method
 from bansac_lab.peers.methods import METHODS
-from bansac_lab.reports import grid, share
+from bansac_lab.reports import share
 from bansac_lab.summary import AUC_10, CORNERS_10, TIME, Summary
+from bansac_lab.tables import Table, grid
 
 PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 GROUPS = dict(zip(("E", "F", "H", "exact_warp"), BENCH_GROUPS.values(), strict=True))
 COMMON = {"E": 1.0, "F": 0.5, "H": 2.0, "exact_warp": 2.0}
-"""Threshold of each group in pixels from which "auto" starts, and which the tables compare with the best one."""
+"""Threshold of each group in pixels from which "auto" starts."""
 
 CURVES = {
     "default": METHODS["default"],
@@ -45,14 +45,14 @@ def methods(group: str, unit: Unit) -> list[Method]:
     points = itertools.product(PIXELS, CURVES.items())
     fixed = [method.changed(f"{name}@{pixels:g}", threshold=pixels * pixel) for pixels, (name, method) in points]
     start = {"options": Options(threshold=COMMON[group] * pixel), "threshold": "auto"}
-    return [*fixed, CURVES["default"].configured(AUTO, start, columns={"pixel": pixel})]
+    return [*fixed, CURVES["default"].configured(AUTO, start)]
 
 
 _RUNS = PairRuns(methods, GROUPS, "models")
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return accuracy and time by group, method and threshold, and quantiles of the thresholds found by "auto"."""
+    """Return accuracy and time by group, method and threshold."""
     return Report(records={"groups": {name: _figures(name, runs) for name, runs in _RUNS.by_group(rows).items()}})
 
 
@@ -63,16 +63,14 @@ def _figures(group: str, rows: list[Row]) -> dict[str, Any]:
     for name in dict.fromkeys(row["configuration"] for row in rows):
         curve, _, threshold = name.partition("@")
         curves[curve][threshold] = {key: summary.mean(metric, kind, name) for key, metric in metrics.items()}
-    found = [row["threshold"] / row["pixel"] for row in rows if row["configuration"] == AUTO]
-    quantiles = dict(zip(("5%", "50%", "95%"), np.quantile(found, [0.05, 0.5, 0.95]).tolist(), strict=True))
-    return {"units": len(found), "default_pixels": COMMON[group], "auto_pixels": quantiles, "methods": curves}
+    return {"units": sum(row["configuration"] == AUTO for row in rows), "methods": curves}
 
 
 _TITLES = {"E": "E", "F": "F", "exact_warp": "H, warped photographs", "H": "H, small sets"}
 _LABELS = {name: label(name) for name in CURVES} | {"magsac++": 'default, `scoring="magsac++"`'}
 
 
-def best_thresholds(document: Document) -> str:
+def best_thresholds(document: Document) -> Table:
     """Return the accuracy and the time of each method at the threshold that is best for it."""
     columns: dict[str, dict[str, str]] = {}
     for group, found in ((group, document["groups"][group]) for group in _TITLES if group in document["groups"]):
@@ -84,31 +82,11 @@ def best_thresholds(document: Document) -> str:
     return grid("method", columns, str, _LABELS)
 
 
-def over_thresholds(document: Document, group: str) -> str:
-    """Return accuracy over thresholds, and the cost of the estimated ones."""
-    if group not in document["groups"]:
-        return "Not measured yet.\n"
-    found = document["groups"][group]
-    methods = found["methods"]
-    columns: dict[str, dict[str, float]] = {}
-    for method, key in itertools.product(_LABELS, methods["default"]):
-        if key in methods[method]:
-            columns.setdefault(key if key == "auto" else f"{key} px", {})[method] = methods[method][key]["accuracy"]
-    table = grid("method", columns, share, _LABELS)
-    ours, (low, middle, high) = methods["default"], found["auto_pixels"].values()
-    ratio = ours["auto"]["ms_mean"] / ours[f"{found['default_pixels']:g}"]["ms_mean"]
-    return (
-        f"{table}\nThe mean time of auto is {ratio:.1f} times that of the default at {found['default_pixels']:g} px. "
-        f"Auto finds {middle:.2f} px in the median, {low:.2f} to {high:.2f} px in 90 % of the runs.\n"
-    )
-
-
 MEASUREMENT = _RUNS.measurement(
     name="thresholds",
     title="Accuracy and time over the threshold",
     help=__doc__,
     report=report,
-    tables={f"thresholds-{group}": partial(over_thresholds, group=group) for group in GROUPS}
-    | {"best-thresholds": best_thresholds},
+    tables={"best-thresholds": best_thresholds},
     packages=("cv2", "poselib"),
 )

@@ -31,6 +31,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize  # type: ignore[import-untyped]
+from scipy.special import expit  # type: ignore[import-untyped]
 
 import bansac
 from bansac.estimate.model_confidence import evidence
@@ -41,13 +43,14 @@ from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.frames import DataFrame, to_frame
 from bansac_lab.measurement import FIRST_SEED, ON_DATA, Option, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac_lab.measurements.calibration import bins, error_of
-from bansac_lab.measurements.rivals import CLASSES, LIMIT, add_overlay
+from bansac_lab.measurements.rival_scenes import CLASSES, LIMIT, add_overlay
 from bansac_lab.pairs import open_set
 from bansac_lab.peers.library import Array
-from bansac_lab.reports import lines, share
+from bansac_lab.reports import share
 from bansac_lab.scenes import Scene, errors, make_scene, scene_of
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.sets.tutorial import evenly_spaced
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import distances_to_truth
 
 PROBLEMS: Mapping[str, tuple[str, Any, tuple[float, ...], float]] = {
@@ -104,12 +107,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
             name = of_family if source in MADE else scene_name(open_set(source).name, key)
             pair = f"{unit.key}/{k}" if source in MADE else unit.key
             row: Row = {"problem": problem, "scene": name, "pair": pair, "variant": variant}
-            row |= {
-                "right": bool(error <= LIMIT),
-                "claimed": result.success,
-                **evidence(*vars(result)["_model_confidence"].args),
-            }
-            rows.append(row)
+            row |= {"right": bool(error <= LIMIT), "claimed": result.success}
+            rows.append(row | evidence(*vars(result)["_model_confidence"].args))
     return rows
 
 
@@ -145,9 +144,8 @@ def _variants(
     def filtered(ratio: float) -> Matches:
         chosen = pair.filtered(ratio)
         height, width = (1 + int(x) for x in chosen.x1.max(axis=0)[::-1])
-        return dataclasses.replace(
-            chosen, size1=chosen.size1 or (height, width), inliers=distances_to_truth(chosen, problem) <= distance
-        )
+        near = distances_to_truth(chosen, problem) <= distance
+        return dataclasses.replace(chosen, size1=chosen.size1 or (height, width), inliers=near)
 
     for ratio in ratios:
         yield "plain", filtered(ratio)
@@ -177,8 +175,7 @@ def _family(setup: Setup, problem: str, family: str) -> Iterator[tuple[str, Matc
         rng = np.random.default_rng([seed, 7])
         n, ratio = (np.exp(rng.uniform(np.log(low), np.log(high))) for low, high in ((40, 1500), (0.05, 0.8)))
         scene = awkward_scene(family, problem, int(n), float(ratio), float(rng.uniform(0.1, 1)), seed)  # type: ignore[arg-type]
-        has_truth = scene.matches.inliers is not None and (problem != "H" or scene.matches.H is not None)
-        if has_truth and scene.matches.size1 is not None and family not in ("metres", "millimetres"):
+        if scene.matches.size1 is not None and (problem != "H" or scene.matches.H is not None):
             yield family, scene.matches
 
 
@@ -211,14 +208,10 @@ def _estimate(problem: str, scene: Scene, rng: np.random.Generator, seed: int) -
     settings: dict[str, Any] = {"seed": seed}
     if scored < 0.4 and scene.scores is not None:
         settings["scores"] = np.clip(scene.scores, 0.0, 1.0)
-    if (
-        sized < 0.75
-        and problem == "F"
-        and scene.scores is not None
-        and None not in (scene.truth.size1, scene.truth.size2)
-    ):
-        # the points of some families, which have no scores, lie outside
-        settings |= {"image_size1": scene.truth.size1, "image_size2": scene.truth.size2}
+    sizes = {"image_size1": scene.truth.size1, "image_size2": scene.truth.size2}
+    # the points of some families, which have no scores, lie outside
+    if sized < 0.75 and problem == "F" and scene.scores is not None and None not in sizes.values():
+        settings |= sizes
     if given < 0.2:
         settings["threshold"] = 0.5 * 2 ** rng.uniform(0, 3)
     return function(*scene.data[: 2 if problem in ("F", "H") else 4], **settings)  # type: ignore[no-any-return]
@@ -227,27 +220,21 @@ def _estimate(problem: str, scene: Scene, rng: np.random.Generator, seed: int) -
 def fit(numbers: Array, right: Array, weights: Array) -> Array:
     """Return the coefficients, 0 or above, and then the constant of a weighted logistic fit with a ridge.
 
-    The numbers have columns of unit variance in the fit, by accelerated projected gradients (Beck and Teboulle, 2009).
+    The numbers have columns of unit variance in the fit.
     """
     mean, scale = numbers.mean(axis=0), numbers.std(axis=0) + 1e-9
     A, w = np.column_stack([(numbers - mean) / scale, np.ones(len(numbers))]), weights / weights.sum()
-    ridge = np.append(np.full(numbers.shape[1], RIDGE), 0.0)
-    step = 1.0 / (0.25 * np.linalg.eigvalsh((A * w[:, None]).T @ A)[-1] + RIDGE)
-    found = ahead = np.zeros(A.shape[1])
-    momentum = 1.0
-    for _ in range(STEPS):
-        new = ahead - step * (A.T @ (w * (logistic(A @ ahead) - right)) + ridge * ahead)
-        new[:-1] = np.maximum(new[:-1], 0.0)
-        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-        ahead = new + (momentum - 1.0) / following * (new - found)
-        found, momentum = new, following
+
+    def loss(x: Array) -> tuple[float, Array]:
+        z, slopes = A @ x, np.append(x[:-1], 0.0)
+        likelihood = w @ (np.logaddexp(0.0, z) - right * z)
+        return likelihood + 0.5 * RIDGE * slopes @ slopes, A.T @ (w * (expit(z) - right)) + RIDGE * slopes
+
+    bounds = [(0.0, None)] * len(mean) + [(None, None)]
+    exact = {"ftol": 0.0, "gtol": 1e-9, "maxiter": STEPS, "maxfun": STEPS}
+    found = minimize(loss, np.zeros(A.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds, options=exact).x
     coefficients = found[:-1] / scale
     return np.append(coefficients, found[-1] - coefficients @ mean)
-
-
-def logistic(x: Array) -> Array:
-    """Return 1 / (1 + exp(-x))."""
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -500.0, 500.0))))
 
 
 def predict(frame: DataFrame) -> tuple[Array, dict[str, float]]:
@@ -260,7 +247,7 @@ def predict(frame: DataFrame) -> tuple[Array, dict[str, float]]:
     for scene in np.unique(scenes):
         others = scenes != scene
         *slopes, constant = fit(numbers[others], right[others], weights[others])
-        p[~others] = logistic(numbers[~others] @ slopes + constant)
+        p[~others] = expit(numbers[~others] @ slopes + constant)
     *slopes, constant = fit(numbers, right, weights)
     return p, {"constant": constant} | {name: c for name, c in zip(columns, slopes, strict=True) if c > 0.0}
 
@@ -273,18 +260,13 @@ def area(score: Array, right: Bools) -> float:
     return float(np.mean(np.sign(above[:, None] - below) * 0.5 + 0.5))
 
 
-def calibration_error(p: Array, right: Bools) -> float:
-    """Return the expected calibration error over bins of equal width."""
-    return error_of(bins(p, right))
-
-
 def band(p: Array, pairs: Sequence[str], rng: np.random.Generator) -> float:
     """Return the 95 % quantile of the calibration error of a calibrated predictor, with pairs drawn again."""
     members = [np.flatnonzero(np.asarray(pairs) == pair) for pair in dict.fromkeys(pairs)]
     found = []
     for _ in range(DRAWS):
         drawn = p[np.concatenate([members[k] for k in rng.integers(0, len(members), len(members))])]
-        found.append(calibration_error(drawn, rng.random(drawn.size) < drawn))
+        found.append(error_of(bins(drawn, rng.random(drawn.size) < drawn)))
     return float(np.quantile(found, 0.95))
 
 
@@ -296,10 +278,7 @@ def _figures(frame: DataFrame) -> Row:
         "runs": len(frame),
         "right": float(right.mean()),
         "ROC": area(p, right),
-        "significance": area(frame["significance"].to_numpy(), right),
-        "inliers": area(frame["inliers"].to_numpy(), right),
-        "success": area(frame["claimed"].to_numpy(float), right),
-        "ECE": calibration_error(p, right),
+        "ECE": error_of(bins(p, right)),
         "sure": float(sure.mean()),
         "wrong of sure": float((~right[sure]).mean()) if sure.any() else 0.0,
         "right that are sure": float(sure[right].mean()) if right.any() else 0.0,
@@ -315,22 +294,17 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         frame = frame.assign(p=p)
         counted = frame[~frame["scene"].isin([*MADE, *APART])]
         scenes = {str(name): _figures(of_scene) for name, of_scene in frame.groupby("scene", sort=False)}
-        whole = _figures(counted) | {
-            "band": band(counted["p"].to_numpy(), list(counted["pair"]), np.random.default_rng(0))
-        }
-        for name in ("ROC", "significance"):  # scenes with right and wrong runs
-            of_scenes = [figures[name] for scene, figures in scenes.items() if scene in set(counted["scene"])]
-            whole[f"{name} within scenes"] = float(np.nanmean(of_scenes))
-        diagram = bins(counted["p"].to_numpy(), counted["right"].to_numpy(bool))
-        problems[str(problem)] = {"all": whole, "scenes": scenes, "bins": diagram, "coefficients": coefficients}
+        whole = _figures(counted)
+        whole["band"] = band(counted["p"].to_numpy(), list(counted["pair"]), np.random.default_rng(0))
+        problems[str(problem)] = {"all": whole, "scenes": scenes, "coefficients": coefficients}
     texts = {".csv": runs.to_csv(index=False, float_format="%.5g")}
-    return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts)
+    return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts, notes=[code_of(problems)])
 
 
 _SHOWN = ("ROC", "ECE", "sure", "wrong of sure", "right that are sure")
 
 
-def table(document: Mapping[str, Any]) -> str:
+def table(document: Mapping[str, Any]) -> Table:
     """Return the figures of every problem, for all real runs and for synthetic scenes."""
     rows = []
     for problem, found in document["problems"].items():
@@ -340,27 +314,17 @@ def table(document: Mapping[str, Any]) -> str:
             cells[2] += f" (band {share(of['band'])})" if "band" in of else ""
             rows.append([problem, name, str(of["runs"]), *cells])
     heads = ["ROC", "calibration error", "p >= .95", "wrong of these", "of the right"]
-    return lines(["", "scene, left out", "runs", "right", *heads], rows)
+    return plain_table(["", "scene, left out", "runs", "right", *heads], rows)
 
 
-def reliability(document: Mapping[str, Any]) -> str:
-    """Return the reliability diagram of the real runs as a table."""
-    rows = [
-        [problem, str(n), share(mean), share(right)]
-        for problem, found in document["problems"].items()
-        for n, mean, right in found["bins"]
-    ]
-    return lines(["", "runs", "mean confidence", "share of right models"], rows)
-
-
-def coefficients(document: Mapping[str, Any]) -> str:
+def code_of(problems: Mapping[str, Any]) -> str:
     """Return the coefficients of the fit to all scenes, as code for the library."""
     code = []
-    for problem, found in document["problems"].items():
+    for problem, found in problems.items():
         values = " ".join(f'"{name}":~{value:.3f},' for name, value in found["coefficients"].items())
         text = textwrap.indent(textwrap.fill(values, 110).replace(":~", ": "), " " * 8)
         code += [f'    "{PROBLEMS[problem][0]}": {{', text, "    },"]
-    return "\n".join(["```python", "COEFFICIENTS = {", *code, "}", "```", ""])
+    return "\n".join(["COEFFICIENTS = {", *code, "}"])
 
 
 MEASUREMENT = of_module(
@@ -372,6 +336,6 @@ MEASUREMENT = of_module(
         Option("repeats", int, 10, "Scenes of every synthetic family.", least=1, flag="--seeds"),
         FIRST_SEED,
     ),
-    tables={"trust": table, "trust-reliability": reliability, "trust-coefficients": coefficients},
+    tables={"trust": table},
     values=(add_overlay, evidence),
 )

@@ -26,7 +26,7 @@ from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, e
 from bansac_lab.metrics import corner_error, pose_error
 from bansac_lab.peers.library import Array, Method, Task
 from bansac_lab.peers.opencv import OPENCV
-from bansac_lab.reports import lines
+from bansac_lab.tables import Table, plain_table
 
 WIDTH, HEIGHT, FOCAL = 1280, 720, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
@@ -183,7 +183,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={**made, "rows": list(rows)})
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return times and errors of warm and cold starts on synthetic videos, also of occluded frames."""
     (start, length), frames, cut = document["occluded"], document["frames"], document["cut"]
     hidden = range(start, min(start + length, frames))
@@ -201,7 +201,7 @@ def table(document: Document) -> str:
             times.append(f"{ms:.1f} ms ({ms / cold:.2f})")
         unit = "°" if case[0] == "relative pose" else " px"
         rows.append([*case, *times, *(f"{median(case, 'errors', kind):.2f}{unit}" for kind in kinds)])
-    return lines(["problem", "method", "time", "time, occluded", "error", "error, occluded"], rows)
+    return plain_table(["problem", "method", "time", "time, occluded", "error", "error, occluded"], rows)
 
 
 MEASUREMENT = of_module(

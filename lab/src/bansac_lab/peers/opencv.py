@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from bansac.estimate.result import AbsolutePose, RelativePose
-from bansac.geometry import apply_transform, homogeneous
-from bansac.geometry.camera import Camera
 from bansac_lab.peers.library import Array, Library, Method, ModelAndInliers, Task, rename
 
 # OpenCV's names of the limits by problem, and in UsacParams.
@@ -22,8 +20,7 @@ _OF_PARAMS = {"threshold": "threshold", "confidence": "confidence", "max_iterati
 class OpenCV(Library):
     """``cv2``. ``flag`` is the name of a method, ``usac`` has fields of ``UsacParams`` with names of their values.
 
-    The predefined flags take no seed. The points of a :class:`bansac.Camera` are undistorted before the call, those of
-    a camera matrix are passed on.
+    The predefined flags take no seed. Cameras are matrices, without distortion.
     """
 
     package = "cv2"
@@ -35,8 +32,6 @@ class OpenCV(Library):
 
         cv2.setNumThreads(1)
         cv2.setRNGSeed(task.seed)
-        points, K, unit = _pinhole(task)
-        limits["threshold"] /= unit
         if usac is None:
             settings = rename(limits, **_NAMES[task.problem])
             settings["flags" if task.problem == "pose" else "method"] = getattr(cv2, flag)
@@ -46,7 +41,8 @@ class OpenCV(Library):
             for name, value in (fields | {"randomGeneratorState": task.seed}).items():
                 setattr(params, name, value)
             settings = {"params": params}
-        call = _call_of(task.problem, points, K, settings)
+        K = np.asarray(task.cameras[0]) if task.cameras else np.eye(3)
+        call = _call_of(task.problem, task.points, K, settings)
 
         def estimate() -> Any:
             try:
@@ -64,19 +60,6 @@ class OpenCV(Library):
             return (AbsolutePose(cv2.Rodrigues(rotation)[0], t.ravel()) if found else None), None
         model, mask = answer
         return model, None if mask is None else mask.ravel().astype(bool)
-
-
-def _pinhole(task: Task) -> tuple[tuple[Array, ...], Array, float]:
-    """Return the points and the matrix of cameras without distortion, and the pixels of the unit of the points."""
-    if not task.cameras:
-        return task.points, np.eye(3), 1.0
-    first, second = task.cameras[0], task.cameras[-1]
-    if not (isinstance(first, Camera) and isinstance(second, Camera)):
-        return task.points, np.asarray(first), 1.0
-    if task.problem == "pose":
-        return (task.x1, apply_transform(first.K, homogeneous(first.unproject(task.x2)))), first.K, 1.0
-    focals = [camera.K[[0, 1], [0, 1]] for camera in (first, second)]
-    return (first.unproject(task.x1), second.unproject(task.x2)), np.eye(3), float(np.mean(focals))
 
 
 def _call_of(problem: str, points: tuple[Array, ...], K: Array, settings: Mapping[str, Any]) -> Callable[[], Any]:

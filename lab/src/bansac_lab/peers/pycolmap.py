@@ -8,7 +8,7 @@ import numpy as np
 
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry.camera import Camera
-from bansac_lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, has_unknown_focal, rename
+from bansac_lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, rename
 
 GUESS = 1.2
 """COLMAP's focal length of a camera without a prior, over the larger side of its image."""
@@ -18,9 +18,10 @@ HALF_PIXEL = 0.5
 
 
 class PyCOLMAP(Library):
-    """``pycolmap``. With unknown focal lengths a relative pose comes from COLMAP's verification of two views.
+    """``pycolmap``: H, F, and poses with unknown focal lengths.
 
-    Where that prefers F, the pose is the one of guesses of the focal lengths.
+    A relative pose comes from COLMAP's verification of two views. Where that prefers F, the pose is the one of guesses
+    of the focal lengths.
     """
 
     package = "pycolmap"
@@ -34,12 +35,7 @@ class PyCOLMAP(Library):
         if task.problem in ("H", "F"):
             name = "homography" if task.problem == "H" else "fundamental"
             return functools.partial(getattr(pycolmap, f"estimate_{name}_matrix"), *task.points, options)
-        if task.problem == "pose":
-            return _pose_call(task, options)
-        if has_unknown_focal(task):
-            return _two_view_call(task, options)
-        cameras = [_known(as_camera(camera)) for camera in task.cameras]
-        return functools.partial(pycolmap.estimate_essential_matrix, *task.points, *cameras, options)
+        return (_pose_call if task.problem == "pose" else _two_view_call)(task, options)
 
     def _read(self, task: Task, answer: Any) -> ModelAndInliers:
         if task.problem in ("H", "F"):
@@ -48,9 +44,6 @@ class PyCOLMAP(Library):
             pose, camera = answer
             motion = pose["cam_from_world"]
             return AbsolutePose(motion.rotation.matrix(), motion.translation, _matrix(camera)), pose["inlier_mask"]
-        if not has_unknown_focal(task):
-            motion = answer["cam2_from_cam1"]
-            return RelativePose(motion.rotation.matrix(), motion.translation), answer["inlier_mask"]
         motion = answer.cam2_from_cam1
         if motion is None:
             return None, None
@@ -59,18 +52,17 @@ class PyCOLMAP(Library):
 
 
 def _pose_call(task: Task, options: Any) -> Callable[[], Any]:
-    """Return the call for a pose, with its camera, whose focal length may be estimated."""
+    """Return the call for a pose and the focal length of its camera."""
     import pycolmap
 
-    settings = pycolmap.AbsolutePoseEstimationOptions()
+    settings = pycolmap.AbsolutePoseEstimationOptions(estimate_focal_length=True)
     settings.ransac = options
-    (X, x), camera = task.points, as_camera(task.cameras[0])
-    known = camera.has_focal
-    settings.estimate_focal_length = not known
-    refinement = pycolmap.AbsolutePoseRefinementOptions(refine_focal_length=not known)
-    made, x = (_known(camera), x) if known else (pixel_camera(1, camera), x + HALF_PIXEL)
-    call = functools.partial(pycolmap.estimate_and_refine_absolute_pose, x, X, made, settings, refinement)
-    return lambda: None if (pose := call()) is None else (pose, None if known else made)
+    (X, x), camera = task.points, pixel_camera(1, task.cameras[0])
+    refinement = pycolmap.AbsolutePoseRefinementOptions(refine_focal_length=True)
+    call = functools.partial(
+        pycolmap.estimate_and_refine_absolute_pose, x + HALF_PIXEL, X, camera, settings, refinement
+    )
+    return lambda: None if (pose := call()) is None else (pose, camera)
 
 
 def _two_view_call(task: Task, options: Any) -> Callable[[], Any]:
@@ -85,13 +77,6 @@ def _two_view_call(task: Task, options: Any) -> Callable[[], Any]:
     matches = np.repeat(np.arange(len(task.x1), dtype=np.uint32)[:, None], 2, axis=1)
     points = task.x1 + HALF_PIXEL, task.x2 + HALF_PIXEL
     return functools.partial(pycolmap.estimate_two_view_geometry, one, points[0], two, points[1], matches, settings)
-
-
-def _known(camera: Camera) -> Any:
-    """Return a camera of pycolmap."""
-    import pycolmap
-
-    return pycolmap.Camera(model=camera.model, width=camera.width, height=camera.height, params=list(camera.params))
 
 
 def pixel_camera(number: int, camera: Camera | Array) -> Any:

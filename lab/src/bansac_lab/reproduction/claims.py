@@ -16,12 +16,11 @@ import collections
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bansac_lab.reports import lines
 from bansac_lab.reproduction.runs import BASELINES, METHODS, OURS, RATES, TIME, file_of, stored, table
-from bansac_lab.tables import Measured
+from bansac_lab.tables import Measured, Table, plain_table
 
 YES, PART, NO = "yes", "in part", "no"
 
@@ -129,7 +128,7 @@ def judge(claim: Claim) -> tuple[str, str]:
     return words, YES if held == total and "against" not in claim else PART if held else NO
 
 
-def claims() -> str:
+def claims() -> Table:
     """Return the table of the claims with their verdicts."""
     rows, place = [], ""
     for claim in stored("claims")["claim"]:
@@ -138,7 +137,7 @@ def claims() -> str:
             place = claim["place"]
             rows.append([f"*{place}*", "", ""])
         rows.append([claim["words"], ours, f"{holds} ({links(claim)})"])
-    return lines(["claim", "ours", "holds (tables)"], rows)
+    return plain_table(["claim", "ours", "holds (tables)"], rows)
 
 
 def verdicts() -> str:
@@ -155,4 +154,4 @@ def links(claim: Claim) -> str:
     return ", ".join(f"[{k}]({path})" for k, path in enumerate(paths, 1)) or claim["link"]
 
 
-TABLES = {"claims": claims, "verdicts": verdicts}
+TABLES: dict[str, Callable[[], Table | str]] = {"claims": claims, "verdicts": verdicts}

@@ -1,10 +1,10 @@
 """The experiments' tables: the paper's figures beside ours."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
-from bansac_lab.reports import bench, lines, number, share, shares
+from bansac_lab.reports import bench, number, share, shares
 from bansac_lab.reproduction.runs import METHODS, MODELS, RATES, TIME, stored, table
+from bansac_lab.tables import Table, plain_table
 
 SETS_OF_H = ("main-table-small", "main-table-exact")
 
@@ -20,7 +20,7 @@ def main_values(model: str, metrics: Iterable[str], method: str, *, run: str = "
     return [table(run, "main_table").value(metric, column, **place) for metric in metrics]
 
 
-def main_table() -> str:
+def main_table() -> Table:
     """Return tab:results_E_F_H_LO: mAA at 10 degrees of rotation and translation, or at 5 and 10 px, and times."""
     of_paper, visible = stored("paper")["main-table"], [f"Homography mAA ({t} px), visible area" for t in (5, 10)]
     rows = []
@@ -32,7 +32,7 @@ def main_table() -> str:
         planes = [of_paper["H"][method], *(main_values("H", (*visible, TIME), method, run=run) for run in SETS_OF_H)]
         rows.append([method, *cells, *(_cell(of[:2], of[2]) for of in planes)])
     head = ["E: paper", "E: ours", "F: paper", "F: ours", "H: paper", "H: small sets", "H: exact_warp"]
-    return lines(["mAA, ms", *head], rows)
+    return plain_table(["mAA, ms", *head], rows)
 
 
 # Column of the comparison with the authors' code -> report, key of its figures, heading.
@@ -46,7 +46,7 @@ AUTHORS = (
 BENCH_NAMES = {"RANSAC": "uniform", **{method: method.lower() for method in METHODS[1:]}}
 
 
-def authors_code() -> str:
+def authors_code() -> Table:
     """Return the authors' code and our methods on the same pairs."""
     below, rows = [], []
     for method, printed in stored("paper")["authors-code"].items():
@@ -58,11 +58,11 @@ def authors_code() -> str:
             rows[-1].append(" / ".join("-" if value is None else share(value) for value in (theirs, ours)))
             if theirs is not None and ours is not None and theirs - ours > 0.01:
                 below.append(f"{method} on {heading.split(',')[0]} ({share(theirs - ours)})")
-    table = lines(["authors / ours", *(heading for *_, heading in AUTHORS)], rows)
-    return f"{table}\nBelow the authors' figure by more than .01: {', '.join(below) or 'none'}.\n"
+    note = f"Below the authors' figure by more than .01: {', '.join(below) or 'none'}."
+    return plain_table(["authors / ours", *(heading for *_, heading in AUTHORS)], rows, note)
 
 
-def ablations() -> str:
+def ablations() -> Table:
     """Return the ablations of the order, gamma, rho and the stopping criteria: mAA at 10 degrees, and times."""
     rows = []
     for run, (group, names) in ABLATIONS.items():
@@ -80,10 +80,10 @@ def ablations() -> str:
     of_models = ([row.values for row in ours.within(MODELS[model])] for model in "EF")
     for name, *of in zip(printed, printed.values(), *of_models, strict=True):
         rows.append([name, *(_cell(values[1:4:2], values[4]) for values in of)])
-    return lines(["mAA 10 R / t, ms", "paper", "E", "F"], rows)
+    return plain_table(["mAA 10 R / t, ms", "paper", "E", "F"], rows)
 
 
-def degenerate_sampling() -> str:
+def degenerate_sampling() -> Table:
     """Return how often F is wrong, by the share of the plane."""
     errors = table("degenerate-sampling", "degenerate_errors")
     of_plane = [row.label for row in errors.within("Synthetic")]
@@ -92,7 +92,7 @@ def degenerate_sampling() -> str:
         [method, *(f"{errors.value(of, method, section='Synthetic', group='F wrong'):.0f}" for of in of_plane)]
         for method in methods
     ]
-    return lines(["F wrong off the plane, %", *of_plane], rows)
+    return plain_table(["F wrong off the plane, %", *of_plane], rows)
 
 
 ABLATIONS: dict[str, tuple[str, Sequence[str]]] = {
@@ -101,7 +101,7 @@ ABLATIONS: dict[str, tuple[str, Sequence[str]]] = {
     "sampling-activation": ("", ("rho_1", "rho_2", "rho_3", "rho_4")),
 }
 
-TABLES: dict[str, Callable[[], Any]] = {
+TABLES: dict[str, Callable[[], Table]] = {
     "main": main_table,
     "ablations": ablations,
     "authors-code": authors_code,

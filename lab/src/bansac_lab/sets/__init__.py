@@ -3,7 +3,6 @@
 The package imports ``matches`` and the packages below it, but no estimator.
 """
 
-from bansac_lab.sets.survey import find_sets
-from bansac_lab.sets.tutorial import PairSet
+from bansac_lab.sets.tutorial import PairSet, find_sets
 
 __all__ = ["PairSet", "find_sets"]

@@ -39,8 +39,8 @@ class _MarkedSet(PairFolder):
     _FILES: tuple[str, ...]
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        if missing := missing_files(folder, self._FILES):
-            raise FileNotFoundError(f"{Path(folder)} is no set {self._KIND}: {missing} is missing")
+        if missing := [name for name in self._FILES if not (Path(folder) / name).exists()]:
+            raise FileNotFoundError(f"{Path(folder)} is no set {self._KIND}: {', '.join(missing)} is missing")
         super().__init__(folder)
 
     def files(self) -> list[Path]:
@@ -76,11 +76,6 @@ class CheckPointSet(_MarkedSet):
         """Read the check points of a pair: two (M, 2) arrays of the same scene points in pixels."""
         points = self._read("vpts.h5", key, (-1, 4))
         return points[:, :2].copy(), points[:, 2:].copy()
-
-
-def missing_files(folder: str | os.PathLike[str], names: tuple[str, ...] = LabelledSet._FILES) -> str:
-    """Name the missing files of a set, by default of labelled matches; "" if the folder is complete."""
-    return ", ".join(name for name in names if not (Path(folder) / name).exists())
 
 
 def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:

@@ -20,8 +20,6 @@ also for homographies. For these the paper uses "all the available pairs".
 Without ``size.h5``, the sizes are read from the images (:mod:`bansac_lab.sets.image_finder`).
 """
 
-import contextlib
-import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +32,7 @@ from numpy.typing import NDArray
 from bansac.geometry import essential_from_pose
 from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches
-from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which
+from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which, folders_with
 from bansac_lab.sets.image_finder import ImageFinder, cuts
 
 MAX_RATIO = 0.85
@@ -45,200 +43,55 @@ _TRUTH_FILES = {"EF": ("K1_K2.h5", "R.h5", "T.h5"), "H": ("Hgt.h5",)}
 
 
 class PairSet(PairFolder):
-    """Pairs in one folder. A pair is read from the files when it is requested.
+    """Pairs in one folder, read on request; ``kind`` is "EF" (poses) or "H" (homographies), ``keys`` name the pairs.
 
-    Parameters
-    ----------
-    folder : str or path
-        Folder with the files of one set.
-
-    Attributes
-    ----------
-    folder : Path
-        The folder.
-    name : str
-        Name of the set; the tutorial's ``EVD/val`` is "EVD-val".
-    kind : {"EF", "H"}
-        Ground truth: poses ("EF") or homographies ("H").
-    keys : tuple of str
-        Names of the pairs, sorted.
-
-    Raises
-    ------
-    OSError
-        If a file is missing, damaged, or lacks a pair; the message names it.
-    ImportError
-        If h5py is not installed.
+    The tutorial's ``EVD/val`` has the name "EVD-val". An OSError names a file that is missing, damaged or lacks a pair.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         if not Path(folder).is_dir():
             raise FileNotFoundError(f"there is no folder {folder}")
-        if missing := missing_files(folder):
+        if missing := _missing_files(folder):
             raise FileNotFoundError(f"{Path(folder)} is no complete set of pairs: {missing} is missing")
         super().__init__(folder)
         self.kind: Literal["EF", "H"] = "H" if (self.folder / "Hgt.h5").exists() else "EF"
         self._images = ImageFinder(self.folder)
 
-    def __repr__(self) -> str:
-        """Show the name, the kind and the number of pairs."""
-        return f"PairSet({self.name!r}, kind={self.kind!r}, {len(self)} pairs)"
-
     def pair(self, key: str) -> Matches:
-        """Read one pair.
-
-        Parameters
-        ----------
-        key : str
-            Name of the pair, one of ``keys``.
-
-        Returns
-        -------
-        Matches
-            Matches and ground truth of the pair.
-
-        Raises
-        ------
-        ValueError
-            If the set has no such pair.
-        OSError
-            If a file is damaged, lacks the pair, or has an array of another shape.
-        """
+        """Read one pair with its ground truth; a ValueError if there is none of this name."""
         pair = super().pair(key)
         if self.kind == "EF":
             return replace(pair, **self._pose(key, pair.K1, pair.K2))
         size1, size2 = pair.size1 or self._size_of_file(key, 1), pair.size2 or self._size_of_file(key, 2)
         return replace(pair, H=self._read("Hgt.h5", key, (3, 3)), size1=size1, size2=size2)
 
-    def pairs(self, limit: int | None = 43, *, first: int | None = None) -> Iterator[Matches]:
-        """Read pairs lazily, evenly spaced over the sorted keys.
-
-        Parameters
-        ----------
-        limit : int or None, optional
-            Maximum number of pairs; None for all.
-        first : int or None, optional
-            Choose among the first ``first`` keys; None for all. The paper uses the first 4000 pairs of a scene.
-
-        Yields
-        ------
-        Matches
-            The next pair.
-
-        Raises
-        ------
-        ValueError
-            If the limit or ``first`` is below 1.
-        OSError
-            As for :meth:`pair`.
-        """
-        if first is not None and first < 1:
-            raise ValueError(f"first must be at least 1, got {first}")
-        return map(self.pair, evenly_spaced(self.keys[:first], limit))
+    def pairs(self, limit: int | None = 43) -> Iterator[Matches]:
+        """Read at most ``limit`` pairs lazily, evenly spaced over the sorted keys; None for all."""
+        return map(self.pair, evenly_spaced(self.keys, limit))
 
     def match_counts(self, max_ratio: float = MAX_RATIO, limit: int | None = 50) -> NDArray[np.int64]:
-        """Count the matches below a ratio, for pairs evenly spaced over the sorted keys.
-
-        Only the file of the ratios is read.
-
-        Parameters
-        ----------
-        max_ratio : float, optional
-            Count matches with a lower SNN ratio; by default the tutorial's limit, :data:`MAX_RATIO`.
-        limit : int or None, optional
-            Maximum number of pairs; None for all.
-
-        Returns
-        -------
-        (P,) ndarray of int64
-            Number of matches of each pair.
-
-        Raises
-        ------
-        ValueError
-            If the limit is below 1.
-        OSError
-            If the file is damaged or lacks a pair.
-        """
+        """Count the matches of a lower SNN ratio in at most ``limit`` pairs, evenly spaced, from the file of ratios."""
         with Reader(self.folder / "match_conf.h5") as file:
             counts = [np.count_nonzero(file.array(key, (-1,)) < max_ratio) for key in evenly_spaced(self.keys, limit)]
         return np.array(counts, dtype=np.int64)
 
     def image_size(self, key: str, which: Which = 1) -> tuple[int, int]:
-        """Return the size of an image, from the set's file of sizes or, without one, from the image itself.
-
-        Parameters
-        ----------
-        key, which : str and {1, 2}
-            As in :meth:`image_path`.
-
-        Returns
-        -------
-        (int, int)
-            Height and width in pixels.
-
-        Raises
-        ------
-        ValueError, OSError
-            As for :meth:`image_path`, or if a file cannot be read.
-        ImportError
-            If the image must be read and OpenCV is not installed.
-        """
-        self._check_image(key, which)
+        """Return height and width of an image, from the file of sizes or, without one, from the image itself."""
+        self._check(key)
         return self._stored_size(key, which) or self._images.size(key, which)
 
     def image_path(self, key: str, which: Which = 1) -> Path:
-        """Find the file of an image; :mod:`bansac_lab.sets.image_finder` documents the search.
+        """Find the file of image 1 or 2 of a pair; :mod:`bansac_lab.sets.image_finder` documents the search.
 
-        Parameters
-        ----------
-        key : str
-            Name of the pair, one of ``keys``.
-        which : {1, 2}, optional
-            Image 1 or image 2 of the pair.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Raises
-        ------
-        ValueError
-            If the set has no such pair, or ``which`` is neither 1 nor 2.
-        OSError
-            If no file or several files match. The message lists the searched names and folders, or the files.
+        If no file or several files match, an OSError lists the searched names and folders, or the files.
         """
-        self._check_image(key, which)
+        self._check(key)
         return self._images.find(key, which)
 
     def files(self) -> list[Path]:
-        """Return the absolute paths of the files that :meth:`pair` reads, without duplicates.
-
-        If the sizes come from the images, the list includes the images that exist.
-        """
-        names = (*_MATCH_FILES, "K1_K2.h5", *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
-        paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
-        unknown = [which for which, name in SIZE_FILES.items() if not (self.folder / name).exists()]
-        for which, key in itertools.product(unknown, self.keys if self.kind == "H" else ()):
-            with contextlib.suppress(OSError):
-                paths.append(self._images.find(key, which))
-        return list(dict.fromkeys(paths))
-
-    def size_source(self) -> Literal["files", "images"] | None:
-        """Return the source of the size of image 1; only the first pair is checked, and no image is read."""
-        if (self.folder / SIZE_FILES[1]).exists():
-            return "files"
-        try:
-            self.image_path(self.keys[0])
-        except OSError:
-            return None
-        return "images"
-
-    def _check_image(self, key: str, which: int) -> None:
-        self._check(key)
-        if which not in SIZE_FILES:
-            raise ValueError(f"which must be 1 or 2, got {which!r}")
+        """Return the absolute paths of the files that :meth:`pair` reads, without images."""
+        names = dict.fromkeys((*_MATCH_FILES, "K1_K2.h5", *_TRUTH_FILES[self.kind], *SIZE_FILES.values()))
+        return [self.folder.resolve() / name for name in names if self._has(name)]
 
     def _pose(self, key: str, K1: Any, K2: Any) -> dict[str, Any]:
         with Reader(self.folder / "R.h5") as rotations:
@@ -262,12 +115,30 @@ class PairSet(PairFolder):
             return None
 
 
-def missing_files(folder: str | os.PathLike[str]) -> str:
+def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
+    """Find the sets of pairs in a folder and its subfolders, sorted by path; an OSError if there is none.
+
+    A folder is a set if it contains ``matches.h5``, ``match_conf.h5`` and ground truth (``Hgt.h5``, ``R.h5`` or
+    ``T.h5``). If other files of such a folder are missing, an OSError is raised. All other folders are skipped, for
+    example the tutorial's test sets, which have cameras but no poses.
+    """
+
+    def looks_like_a_set(folder: Path) -> bool:
+        has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
+        return has_truth and (folder / "match_conf.h5").exists()
+
+    folders = list(filter(looks_like_a_set, folders_with(root, "matches.h5")))
+    if not folders:
+        wanted = "matches.h5, match_conf.h5, and Hgt.h5 or K1_K2.h5, R.h5 and T.h5"
+        raise FileNotFoundError(f"no set of pairs in {root} or below: a set is a folder with {wanted}")
+    return [PairSet(folder) for folder in folders]
+
+
+def _missing_files(folder: str | os.PathLike[str]) -> str:
     """Name the missing files of a set of pairs; "" if the folder is complete."""
     names = _MATCH_FILES + _TRUTH_FILES["H" if (Path(folder) / "Hgt.h5").exists() else "EF"]
     missing = [name for name in names if not (Path(folder) / name).exists()]
-    alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
-    return ", ".join(missing) + alternative
+    return ", ".join(missing) + (" (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else "")
 
 
 def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:

@@ -29,9 +29,7 @@ def refine_to_inliers(run: Run) -> int:
         weights[n] = 0.0
     kept, rises = 0, True
     while True:
-        score, inliers = evaluate(
-            run, fitted, is_inlier, run.settings.squared_threshold, -1.0, np.inf, run.candidate.first_block
-        )
+        score, inliers = evaluate(run, fitted, is_inlier, -1.0, np.inf, run.candidate.first_block)
         if kept > 0:
             if score < progress.best_score:
                 return kept - 1

@@ -17,9 +17,7 @@ restricted to the few parameters of the tangent space.
 
 import functools
 import math
-import threading
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import boolean, float64, int64, types
@@ -72,24 +70,6 @@ class Work(NamedTuple):
     system: Floats  # (p + 1) x p: the same for the parameters
     damped: Floats  # (p + 1) x p
     candidate: Floats  # m
-
-
-class _Works(threading.local):
-    """The arrays of this thread by problem; a thread makes one call of ``minimize`` at a time."""
-
-    def __init__(self) -> None:
-        self.by_problem: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
-
-
-_works = _Works()
-
-
-def find_work(problem: Problem) -> Work:
-    """Return the arrays for a problem; they are the same for all calls of a thread."""
-    work = _works.by_problem.get(problem)
-    if work is None:
-        work = _works.by_problem[problem] = make_work(problem)
-    return work
 
 
 def make_work(problem: Problem) -> Work:

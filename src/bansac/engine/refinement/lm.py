@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
-from bansac.engine.refinement.levenberg_marquardt import CONVERGED, Work, find_work, minimize, select_manifold
+from bansac.engine.refinement.levenberg_marquardt import CONVERGED, Work, make_work, minimize, select_manifold
 from bansac.engine.state import BLOCK, Run
 from bansac.engine.verification import evaluate, mark_inliers
 from bansac.evidence.noise_scale import SMALLEST, estimate_threshold
@@ -34,17 +34,11 @@ _TOLERANCE = 0.05
 
 def refine(run: Run, problem: Problem) -> None:
     """Move the best model to a maximum of its MSAC score and from there to a minimum of the biweight loss."""
-    manifold, work = select_manifold(problem), find_work(problem)
-    refine_by_lm(run, manifold, work, TRUNCATED, 1.0, _REACH, 0.0)
+    manifold, work = select_manifold(problem), make_work(problem)
+    _move_by_lm(run, manifold, work, TRUNCATED, 1.0, 1.0, _REACH, np.inf, 0.0)
     distances, threshold = best_distances(run)
     scale = biweight_scale(distances, problem, threshold) / threshold
-    refine_by_lm(run, manifold, work, BIWEIGHT, scale, scale, _TOLERANCE)
-
-
-@kernel
-def refine_by_lm(run: Run, manifold: Any, work: Work, loss: bool, scale: float, reach: float, tolerance: float) -> None:
-    """Move the best model to a minimum of a loss, see ``move_best_model``."""
-    move_best_model(run, manifold, work, loss, scale, scale, reach, np.inf, tolerance)
+    _move_by_lm(run, manifold, work, BIWEIGHT, scale, scale, scale, np.inf, _TOLERANCE)
 
 
 @kernel
@@ -140,13 +134,16 @@ def move_best_model(
         )
         if widest == scale:
             break
-    score, inliers = evaluate(run, model, is_inlier, squared_threshold, -1.0, np.inf, first)
+    score, inliers = evaluate(run, model, is_inlier, -1.0, np.inf, first)
     if not score >= (1.0 - tolerance) * progress.best_score:
         return False
     copy(model, run.best_model)
     progress.best_score = score
     progress.best_inliers = inliers
     return True
+
+
+_move_by_lm = kernel(move_best_model)
 
 
 @inner_kernel

@@ -1,44 +1,42 @@
-"""Samplers: they draw the minimal samples. A sampler is one module; ``SAMPLERS`` lists the samplers with their traits.
+"""Samplers: they draw the minimal samples. ``SAMPLERS`` lists them with their traits.
 
-A sampler's module has these functions. The first two are compiled:
-
-``draw(rng, data, odds, ranking, progress, numbers, indices, sample)``
-    Fill ``sample`` with distinct indices. ``rng`` is the state of the random generator and ``data`` is channels x N.
-    ``odds`` are those of the network (inlier over outlier, float32). ``ranking`` lists the indices of the points by
-    decreasing quality (empty without scores). ``progress`` is the progress of the run
-    (``bansac.engine.state.PROGRESS``).
-``learn_from_failure(rng, numbers, indices, sample)``, optional
-    Called at the end of each iteration: the sample has failed, because the run continues.
-``start(setup) -> (numbers, indices)``, optional
-    Allocate the memory of the sampler, in float64 and int64.
-``probabilities(numbers, indices)``, optional
-    Return the current inlier probabilities of the points, for the result and the trace.
-
-All samplers have the same signatures, so ``numbers`` and ``indices`` are flat. A sampler with several arrays has a
-named tuple ``Memory`` of them, and an ``inlined`` function ``views`` that returns it. ``draw`` begins with
-``memory = views(numbers, indices)``. Python functions call ``plain(views)``, which compiles nothing. Only ``views``
-defines the layout of the memory.
+All samplers have the same signatures (:class:`Sampler`), so ``numbers`` and ``indices`` are flat; ``start`` defines
+their layout.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from bansac.engine.option_fields import DISTANCE, Default
-from bansac.maths.arrays import Floats, Ints, Words
+from bansac.engine.sampling import bansac, most_probable, napsac, p_napsac, prosac, uniform
+from bansac.engine.sampling.input import SamplerInput
+from bansac.maths.arrays import Floats, Ints
 
 SamplerName = Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"]
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """A sampler, built in or the user's.
+    """A sampler, built in or the user's. The first two of its functions are compiled.
 
     Parameters
     ----------
     name : str
         Its name.
-    module : str or object
-        Name of the module, or object, with the sampler's functions.
+    draw : callable
+        ``draw(rng, data, odds, ranking, progress, numbers, indices, sample)`` fills ``sample`` with distinct indices.
+        ``rng`` is the state of the random generator and ``data`` is channels x N. ``odds`` are those of the network
+        (inlier over outlier, float32). ``ranking`` lists the indices of the points by decreasing quality (empty without
+        scores). ``progress`` is the progress of the run (``bansac.engine.state.PROGRESS``).
+    learn_from_failure : callable, optional
+        ``learn_from_failure(rng, numbers, indices, sample)`` is called at the end of each iteration: the sample has
+        failed, because the run continues.
+    start : callable, optional
+        ``start(setup) -> (numbers, indices)`` allocates the memory of the sampler, in float64 and int64. ``setup`` is a
+        ``bansac.engine.sampling.input.SamplerInput``.
+    probabilities : callable, optional
+        ``probabilities(numbers, indices)`` returns the inlier probabilities of the points for the result.
     prior : bool
         Whether it starts from prior inlier probabilities.
     order : bool
@@ -53,7 +51,10 @@ class Sampler:
     """
 
     name: str
-    module: Any = field(hash=False)
+    draw: Callable[..., None] = field(repr=False)
+    learn_from_failure: Callable[..., None] | None = field(default=None, repr=False)
+    start: Callable[[SamplerInput], tuple[Floats, Ints]] | None = field(default=None, repr=False)
+    probabilities: Callable[[Floats, Ints], Floats | None] | None = field(default=None, repr=False)
     prior: bool = False
     order: bool = False
     adaptive: bool = False
@@ -83,31 +84,32 @@ class Napsac(Sampler):
     """
 
     def __init__(self, neighbourhood_radius: float | Default = "default") -> None:
-        super().__init__("napsac", "bansac.engine.sampling.napsac", neighbourhood_radius=neighbourhood_radius)
+        super().__init__("napsac", napsac.draw, start=napsac.start, neighbourhood_radius=neighbourhood_radius)
 
 
 SAMPLERS = {
     sampler.name: sampler
     for sampler in (
-        Sampler("bansac", "bansac.engine.sampling.bansac", prior=True, adaptive=True, stopping=("bansac", "sprt")),
-        Sampler("uniform", "bansac.engine.sampling.uniform"),
-        Sampler("prosac", "bansac.engine.sampling.prosac", order=True, stopping=("prosac",)),
+        Sampler("bansac", bansac.draw, start=bansac.start, prior=True, adaptive=True, stopping=("bansac", "sprt")),
+        Sampler("uniform", uniform.draw),
+        Sampler("prosac", prosac.draw, start=prosac.start, order=True, stopping=("prosac",)),
         Napsac(),
-        Sampler("p-napsac", "bansac.engine.sampling.p_napsac", order=True, stopping=("ransac", "sprt")),
-        Sampler("baysac", "bansac.engine.sampling.baysac", prior=True),
-        Sampler("ar", "bansac.engine.sampling.ar", prior=True),
+        Sampler("p-napsac", p_napsac.draw, start=p_napsac.start, order=True, stopping=("ransac", "sprt")),
+        Sampler(
+            "baysac",
+            most_probable.draw,
+            most_probable.fail_baysac,
+            most_probable.start_baysac,
+            most_probable.probabilities_baysac,
+            prior=True,
+        ),
+        Sampler(
+            "ar",
+            most_probable.draw,
+            most_probable.fail_ar,
+            most_probable.start_ar,
+            most_probable.probabilities_ar,
+            prior=True,
+        ),
     )
 }
-
-
-class SamplerInput(Protocol):
-    """What a sampler may read at the start of a run: the frame of the run has these attributes."""
-
-    data: Floats  # channels x N
-    sample_size: int
-    rng: Words  # state of the random generator, four words
-    ranking: Ints  # indices of the points by decreasing quality; empty without scores
-    prior: Floats | None  # prior inlier probabilities of the points
-    radius: float | None  # neighbourhood_radius of the sampler in the unit of the data
-    activation: Any  # Network.activation
-    weight_floor: float  # Network.weight_floor

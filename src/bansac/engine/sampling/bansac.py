@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
-from bansac.engine.sampling import SamplerInput
+from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.distinct import contains
 from bansac.maths.rng import next_uint64, step, unit_fraction

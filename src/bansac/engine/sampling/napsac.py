@@ -5,12 +5,12 @@ matches these are the four coordinates in both images, so neighbours are close i
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, plain
-from bansac.engine.sampling import SamplerInput
+from bansac.compiled.jit import inlined
+from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.distinct import draw_distinct
 from bansac.maths.extent import GRID, near_box
@@ -22,10 +22,7 @@ _RADIUS_SHARE = 0.02
 
 
 def neighbourhood_radius(data: Floats) -> float:
-    """Return the default radius: one fiftieth of the diagonal of the box of the points.
-
-    The box has all channels of ``data`` (channels x N) and their unit. N must be at least 1.
-    """
+    """Return the default radius, a fiftieth of the diagonal of the box of ``data`` (channels x N)."""
     low, high = near_box(data, GRID)
     return _RADIUS_SHARE * math.hypot(*(high - low))
 
@@ -78,30 +75,10 @@ def _find_neighbours(data: Floats, centre: np.int64, squared_radius: float, neig
     return count
 
 
-class Memory(NamedTuple):
-    """The arrays of NAPSAC."""
-
-    squared_radius: Floats  # one number
-    centres: Ints  # N + 1: indices of the possible centres; the last entry is their number
-    neighbours: Ints  # N: work space
-
-
-@inlined
-def views(numbers: Floats, indices: Ints) -> Memory:
-    """Return the arrays that ``numbers`` (1) and ``indices`` (2 N + 1) hold."""
-    n = indices.size // 2
-    return Memory(numbers, indices[: n + 1], indices[n + 1 :])
-
-
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return the memory before the first sample."""
-    n = setup.data.shape[1]
+    """Return the squared radius; and the possible centres, their number, and N numbers of work space."""
     radius = neighbourhood_radius(setup.data) if setup.radius is None else setup.radius
-    numbers, indices = np.empty(1), np.empty(2 * n + 1, np.int64)
-    memory = plain(views)(numbers, indices)
-    memory.squared_radius[0] = radius * radius
-    memory.centres[:] = np.arange(n + 1)
-    return numbers, indices
+    return np.array([radius * radius]), np.arange(2 * setup.data.shape[1] + 1)
 
 
 def draw(
@@ -112,13 +89,13 @@ def draw(
     At first all points are possible centres. A centre with too few distinct neighbours is removed. If none is left,
     samples are uniform.
     """
-    memory = views(numbers, indices)
-    n, others, centres = data.shape[1], sample.size - 1, memory.centres
+    n, others = data.shape[1], sample.size - 1
+    centres, neighbours = indices[: n + 1], indices[n + 1 :]
     while centres[n] > 0:
         place = next_index(rng, np.int64(centres[n]))
         centre = centres[place]
-        count = _find_neighbours(data, centre, memory.squared_radius[0], memory.neighbours)
-        if count >= others and _fill(rng, data, centre, memory.neighbours, count, sample):
+        count = _find_neighbours(data, centre, numbers[0], neighbours)
+        if count >= others and _fill(rng, data, centre, neighbours, count, sample):
             return
         centres[n] -= 1
         centres[place] = centres[centres[n]]

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.compiled.jit import inlined
-from bansac.engine.sampling import SamplerInput, prosac
+from bansac.engine.sampling import prosac
+from bansac.engine.sampling.input import SamplerInput
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.distinct import draw_distinct
@@ -60,10 +61,9 @@ def build_layers(data: Floats, ranking: Ints) -> tuple[Ints, Ints, Ints]:
     finest = _cell_coordinates(np.take(data, ranking, axis=1))
     members, starts, counts = (np.empty((len(CELLS), n), np.int64) for _ in range(3))
     for layer, cells in enumerate(CELLS):
-        numbers = _number_cells(finest * cells // CELLS[0], cells)
-        order = np.argsort(numbers, kind="stable")  # by rank within a cell
-        ordered = numbers[order]
-        boundaries = np.flatnonzero(np.diff(ordered, prepend=-1))
+        coordinates = finest * cells // CELLS[0]
+        order = np.lexsort(coordinates[::-1])  # by rank within a cell
+        boundaries = np.flatnonzero(np.diff(coordinates[:, order], prepend=-1).any(axis=0))
         lengths = np.diff(boundaries, append=n)
         members[layer] = order
         starts[layer, order] = np.repeat(boundaries, lengths)
@@ -80,19 +80,6 @@ def _cell_coordinates(points: Floats) -> Ints:
     extent[extent == 0] = 1.0  # all in the first cell
     cells: Ints = np.minimum((points.clip(low, high) - low) / extent * CELLS[0], CELLS[0] - 1).astype(np.int64)
     return cells
-
-
-def _number_cells(coordinates: Ints, cells: int) -> Ints:
-    """Return the number of the cell of each point, at least 0."""
-    numbers = np.zeros(coordinates.shape[1], np.int64)
-    bound = 1
-    for row in coordinates:
-        if bound * cells > np.iinfo(np.int64).max:  # more than 15 channels: number those cells that hold a point
-            numbers = np.unique(numbers, return_inverse=True)[1]
-            bound = numbers.size
-        numbers = numbers * cells + row
-        bound *= cells
-    return numbers
 
 
 def make_neighbourhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbourhoods:
@@ -130,13 +117,13 @@ def _draw_neighbours(
 
 
 @inlined
-def views(indices: Ints, n: int) -> tuple[Neighbourhoods, prosac.Memory]:
+def views(indices: Ints, n: int) -> tuple[Neighbourhoods, Ints]:
     """Return the neighbourhoods of N points in ``indices``, and the memory of PROSAC that follows them."""
     layers = len(CELLS)
     cells, end = indices[: 3 * layers * n].reshape(3, layers, n), 3 * (layers + 1) * n
     points = indices[3 * layers * n : end].reshape(3, n)
     neighbourhoods = Neighbourhoods(cells[0], cells[1], cells[2], points[0], points[1], points[2])
-    return neighbourhoods, prosac.views(indices[end:])
+    return neighbourhoods, indices[end:]
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
@@ -151,8 +138,8 @@ def draw(
     """Draw the next sample, of at least two points."""
     limit = progress.subset_limit
     neighbourhoods, memory = views(indices, ranking.size)
-    memory.counts[0] += 1
-    draws = memory.counts[0]
+    memory[0] += 1
+    draws = memory[0]
     known = 0
     largest = sample.size - 1 if sample.size > MAX_NEIGHBOURS else MAX_NEIGHBOURS
     if draws <= LOCAL_DRAWS * ranking.size:

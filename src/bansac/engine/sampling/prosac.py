@@ -13,12 +13,12 @@ is in the sample while the set grows. After the growth has ended, all m points a
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
-from bansac.engine.sampling import SamplerInput
+from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.distinct import draw_distinct
 
@@ -59,26 +59,19 @@ def grow_subset(growth: Ints, draws: int, subset: int, limit: int) -> int:
     return n
 
 
-class Memory(NamedTuple):
-    """The arrays of PROSAC."""
-
-    counts: Ints  # t, the number of samples so far, and n, the size of the set (0 before the first sample)
-    growth: Ints  # T'_n for n = 0, ..., N (``growth_function``)
-
-
 @inner_kernel
-def complete_by_prosac(rng: Words, memory: Memory, limit: int, sample: Ints, known: int | np.int64) -> None:
+def complete_by_prosac(rng: Words, memory: Ints, limit: int, sample: Ints, known: int | np.int64) -> None:
     """Fill the sample with the ranks (0: the best) of sample number t of PROSAC, and update the size of the set.
 
     The first ``known`` ranks (none or one) are already in the sample and stay. A known rank replaces a freely drawn
     rank, or is the forced rank n - 1.
     """
-    counts, growth, m = memory.counts, memory.growth, sample.size
+    growth, m = memory[2:], sample.size
     n = growth.size - 1
-    draws, subset = counts[0], counts[1]
+    draws, subset = memory[0], memory[1]
     if draws <= TOTAL_DRAWS:
         n = grow_subset(growth, draws, subset if subset > m else m, limit)
-        counts[1] = n
+        memory[1] = n
         if draws <= growth[n]:
             n -= 1
             if known == 0 or sample[0] != n:
@@ -87,16 +80,10 @@ def complete_by_prosac(rng: Words, memory: Memory, limit: int, sample: Ints, kno
     draw_distinct(rng, n, sample, known, m)
 
 
-@inlined
-def views(indices: Ints) -> Memory:
-    """Return the arrays in ``indices`` (N + 3)."""
-    return Memory(indices[:2], indices[2:])
-
-
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return an empty array, and the memory."""
+    """Return an empty array; and the number of samples so far, the size of the set (at first 0), and T'_0 to T'_N."""
     indices = np.zeros(setup.data.shape[1] + 3, np.int64)
-    growth_function(setup.sample_size, TOTAL_DRAWS, plain(views)(indices).growth)
+    growth_function(setup.sample_size, TOTAL_DRAWS, indices[2:])
     return np.empty(0), indices
 
 
@@ -107,9 +94,8 @@ def draw(
 
     ``progress.subset_limit`` (n* in m, ..., N) is the largest size of the set; the stopping criterion may lower it.
     """
-    memory = views(indices)
     known = np.int64(0)  # a literal would compile another copy
-    memory.counts[0] += 1
-    complete_by_prosac(rng, memory, progress.subset_limit, sample, known)
+    indices[0] += 1
+    complete_by_prosac(rng, indices, progress.subset_limit, sample, known)
     for i in range(sample.size):
         sample[i] = ranking[sample[i]]

@@ -43,7 +43,7 @@ function selectByKey(event) {
 function stepWords() {
   if (state.step === ANSWER) return `answer, after ${data.iterations} iterations`;
   const [at, restart] = [frames.at[state.step], frames.restart[state.step]];
-  return at ? `iteration ${at} of ${frames.at[ANSWER - 1]}, ${restart}` : "start";
+  return at ? `iteration ${at} of ${frames.at[ANSWER - 1]}, restart ${restart}` : "start";
 }
 
 // What the sampler learnt from the model of the iteration.

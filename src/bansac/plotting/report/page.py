@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from bansac.matches.storage import to_plain, write_atomically
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.layout import COLORS
-from bansac.plotting.report.summary import html_table, name_restarts, restarts_in_words
 
 _FILES = Path(__file__).parent
 
@@ -42,39 +41,19 @@ _COURSE = 600
 _MARGIN = 0.05
 
 
-class _Result(Protocol):
-    """What the page reads of a result."""
-
-    @property
-    def inliers(self) -> Bools: ...
-    @property
-    def residuals(self) -> Floats: ...
-    @property
-    def probabilities(self) -> Floats | None: ...
-    @property
-    def beliefs(self) -> Floats | None: ...
-    @property
-    def iterations(self) -> int: ...
-
-
 def write_report(
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
-    result: _Result,
-    trace: Trace | None,
-    summary: Mapping[str, str],
+    result: Any,
     settings: Mapping[str, Any],
     title: str | None,
 ) -> None:
-    """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
+    """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs."""
     given = {"x1": points[0]} | ({} if points[1] is None else {"x2": points[1]})
     sides = [as_points(name, x, 2, len(result.inliers)) for name, x in given.items()]
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
-    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(result.inliers):
-        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(result.inliers)}"
-        raise ValueError(f"trace must belong to the result: it has {counts}")
     panels = []
     for number, (x, image) in enumerate(zip(sides, images, strict=False), start=1):
         size = url = None
@@ -86,12 +65,11 @@ def write_report(
     if title is None:
         names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
         title = " and ".join(names) or f"{len(sides[0])} {'matches' if len(sides) == 2 else 'points'}"
-    restarts = [] if trace is None else restarts_in_words(trace)
-    page = _fill(title, _numbers_of(result, trace, sides, panels), dict(summary), settings, restarts)
+    page = _fill(title, result, _numbers_of(result, sides, panels), settings)
     write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
 
 
-def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any], restarts: list[str]) -> str:
+def _fill(title: str, result: Any, data: str, settings: Mapping[str, Any]) -> str:
     """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
@@ -102,11 +80,10 @@ def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, A
         style=style,
         script=script,
         data=data,
-        verdict=words.pop("Verdict"),
-        reason=escape(words.pop("Reason")),
-        restarts="".join(f"<li>{escape(line)}</li>" for line in restarts),
-        summary=html_table(words),
-        settings=html_table(settings),
+        verdict="success" if result.success else "failure",
+        reason=escape(result.message),
+        summary=escape(repr(result)),
+        settings=_table(settings),
     )
 
 
@@ -119,7 +96,7 @@ def _hash(text: str) -> str:
     return "sha256-" + _encode(hashlib.sha256(text.encode()).digest())
 
 
-def _numbers_of(result: _Result, trace: Trace | None, points: list[Floats], panels: list[dict[str, Any]]) -> str:
+def _numbers_of(result: Any, points: list[Floats], panels: list[dict[str, Any]]) -> str:
     """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
         "points": [_as_type(x, "<f8") for x in points],
@@ -131,7 +108,7 @@ def _numbers_of(result: _Result, trace: Trace | None, points: list[Floats], pane
         "posterior": _as_type(result.probabilities, "<f4"),
         "beliefs": _as_type(result.beliefs, "<f4"),
         "inliers": _as_bits(result.inliers),
-        "frames": _frames(trace, result.beliefs) if trace and trace.frames.size else None,
+        "frames": _frames(trace, result.beliefs) if (trace := result.trace) and trace.frames.size else None,
     }
     text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
@@ -155,15 +132,14 @@ def _frames(trace: Trace, beliefs: Floats | None) -> dict[str, Any]:
     rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
     course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
-    ends, names = np.flatnonzero(np.diff(trace.restart)) + 1, name_restarts(trace)
     return {
         "at": trace.frames,
-        "restart": [names[number - 1] for number in (1, *trace.restart[rows])],
+        "restart": [1, *trace.restart[rows].tolist()],
         "beliefs": None if beliefs is None else _as_type(trace.frame_beliefs, "u1"),
         "inliers": _as_bits(trace.frame_inliers.ravel()),
         "counters": counters,
         "course": {"at": course + 1, "outliers": trace.outliers[course], "improbable": trace.low_probability[course]},
-        "ends": ends[:_COURSE],
+        "ends": (np.flatnonzero(np.diff(trace.restart)) + 1)[:_COURSE],
     }
 
 
@@ -179,3 +155,10 @@ def _as_bits(mask: Bools) -> str:
 def _encode(content: bytes) -> str:
     """Return bytes as base64."""
     return base64.b64encode(content).decode()
+
+
+def _table(rows: Mapping[str, Any]) -> str:
+    """Return names and values as an HTML table."""
+    cells = ((escape(str(name)), escape(str(value))) for name, value in rows.items())
+    lines = [f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in cells]
+    return f"<table>{''.join(lines)}</table>"

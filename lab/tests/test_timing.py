@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bansac_lab.measurements.speed import timing
-from bansac_lab.measurements.speed.timing import peak_in_process, peak_of_call
+from bansac_lab import timing
+from bansac_lab.timing import peak_in_process, peak_of_call
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the res
 MODULE = """
 import numpy as np
 
-from bansac_lab.measurements.speed.timing import peak_of_call
+from bansac_lab.timing import peak_of_call
 from bansac.compiled.jit import kernel
 
 

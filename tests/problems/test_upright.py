@@ -5,10 +5,9 @@ import pytest
 from numba import config
 
 import bansac
-from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.geometry import decompose_essential, essential_from_pose, normalise_points, rotation_matrix
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.upright import upright
+from bansac.problems.upright import keep_verticals
 from bansac.synthetic import epipolar_matches
 
 DOWN = np.array([0.1, 1.0, 0.2]) / np.linalg.norm([0.1, 1.0, 0.2])
@@ -49,13 +48,6 @@ def test_matches_that_determine_nothing_give_a_finite_model():
     data[:4] = data[:4, :1]
     model = essential_from_pose(np.eye(3), np.array([1.0, 0.0, 0.0])).ravel()
     assert np.isfinite(keep_verticals(ESSENTIAL, data, model, 1e-3)).all()
-
-
-def test_problems_with_verticals_are_known():
-    assert has_verticals(upright(ESSENTIAL_SYMMETRIC))
-    assert not has_verticals(ESSENTIAL)
-    assert of_three_matches(ESSENTIAL).sample_size == 3
-    assert of_three_matches(ESSENTIAL) is of_three_matches(ESSENTIAL)
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take minutes")

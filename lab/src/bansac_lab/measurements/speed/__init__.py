@@ -1,1 +1,0 @@
-"""``bansac bench speed``: single-thread times of this package and other libraries, measured in one run."""
