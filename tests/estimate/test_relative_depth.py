@@ -51,9 +51,8 @@ def test_the_translation_has_the_unit_of_the_first_depths_and_the_scale_is_that_
     assert result.model.scale == pytest.approx(ratios[1] / ratios[0], rel=0.02)
     assert result.success
     assert result.configuration == "general"
-    for suffix in ("json", "npz"):
-        result.save(tmp_path / f"result.{suffix}")
-        assert bansac.Result.load(tmp_path / f"result.{suffix}").model.scale == result.model.scale
+    result.save(tmp_path / "result.npz")
+    assert bansac.Result.load(tmp_path / "result.npz").model.scale == result.model.scale
 
 
 def test_units_of_depths_do_not_matter():

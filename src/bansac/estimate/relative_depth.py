@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.refinement.lm import minimize_biweight
 from bansac.estimate.request import Request
 from bansac.estimate.result import RelativePose, Result
@@ -201,7 +201,7 @@ def _fit(model: Floats, data: Floats, residuals: Floats) -> Floats:
     noise = max(_SIGMA * float(np.median(residuals)), 1e-12)
     problem, square, fitted = RELATIVE_DEPTH, (_SCALE * noise) ** 2, model.copy()
     fitted[8] = (_noise_of_depths(model, data) / noise) ** 2 * max(1.0, data.shape[1] / _DISTINCT)
-    manifold, work, scratch = select_manifold(problem), find_work(problem), np.empty(problem.scratch_size)
+    manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
     minimize_biweight(manifold, work, data, square, _STEPS, 1e-4 / data.shape[1], fitted, scratch)
     return fitted if np.isfinite(fitted).all() else model
 
