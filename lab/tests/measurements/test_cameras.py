@@ -40,6 +40,14 @@ def test_known_vertical() -> None:
     assert tables["known-vertical"].startswith("| inliers | vertical unknown | known to 0.3 degrees |")
 
 
+def test_depths() -> None:
+    document, tables = run("depth", "200, 20 %", runs=2)
+    cells = document["poses"]["200, 20 %"]
+    assert cells["ours"]["within10"] == 1.0
+    assert cells["ours"]["claimed"] == 2
+    assert tables["depth"].startswith("| matches, inliers | without depths | ours | poselib 3.0 |")
+
+
 def test_several_models(tmp_path: Path) -> None:
     plane = homography_matches(80, 0.7, 0.3)
     matches, labels = np.hstack([plane.x1, plane.x2]), plane.inliers.astype(int)

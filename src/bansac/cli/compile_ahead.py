@@ -32,6 +32,7 @@ _VARIANTS = {
     "relative_pose": ("estimate_relative_pose", "normalised scene"),
     "pose_of_plane": ("estimate_relative_pose", "normalised plane"),
     "known_vertical": ("estimate_relative_pose", "normalised scene, vertical known"),
+    "depths": ("estimate_relative_pose", "normalised scene, depths"),
     "shared_focal": ("estimate_relative_pose", "scene, focal length unknown"),
     "one_focal": ("estimate_relative_pose", "scene, one focal length unknown"),
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
@@ -49,7 +50,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {"few": True}) for name in _ROWS),  # samples and searches of rearranged matches
     ("homography", {"many": True}),  # the refinement on all of them
     ("relative_pose", {"scores": True}),
-    *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
+    *((name, {}) for name in ("known_vertical", "depths", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
     ("planar_scene", {}),  # the epipole of F of a plane
     *((name, {"local_optimization": "lm"}) for name in ("fundamental", "essential")),  # twins, distant scenes
@@ -170,6 +171,7 @@ def _data() -> dict[str, dict[str, Any]]:
     flat = x1 * 1.1 + 20  # matches of a plane; ten matches are wrong
     x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))
     circle = 100 * np.asarray(x1 / np.linalg.norm(x1, axis=1, keepdims=True))
+    z = np.linspace(1.0, 2.0, len(x1))
     size, down, camera = (500, 500), (0, 1, 0), bansac.Camera("SIMPLE_PINHOLE", (np.nan, 0.0, 0.0))
     return {
         "plane of space": {"x1": x1, "x2": flat},
@@ -177,6 +179,7 @@ def _data() -> dict[str, dict[str, Any]]:
         "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
         "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
         "normalised scene, vertical known": {"x1": x1 / 500, "x2": x2 / 500, "gravity1": down, "gravity2": down},
+        "normalised scene, depths": {"x1": x1 / 500, "x2": x2 / 500, "depth1": z, "depth2": z},
         "normalised plane": {"x1": x1 / 500, "x2": flat / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
         "scene, focal length unknown": {"x1": x1, "x2": x2, "K1": camera},

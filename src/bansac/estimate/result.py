@@ -69,18 +69,24 @@ class RelativePose(_Pose):
     R : (3, 3) ndarray
         Rotation.
     t : (3,) ndarray
-        Direction of the translation, of unit length.
+        Direction of the translation, of unit length; if ``scale`` is known, the translation in the unit of ``depth1``.
     K1, K2 : (3, 3) ndarray or None
         Camera matrices, if focal lengths were estimated; else None.
+    scale : float or None
+        Ratio of the unit of ``depth1`` to that of ``depth2``, if depths were used: the same length is ``scale`` times
+        as large in ``depth2``. Else None.
     """
 
     K1: Floats | None
     K2: Floats | None
+    scale: float | None
 
-    def __new__(cls, R: Floats, t: Floats, K1: Floats | None = None, K2: Floats | None = None) -> Self:
+    def __new__(
+        cls, R: Floats, t: Floats, K1: Floats | None = None, K2: Floats | None = None, scale: float | None = None
+    ) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
-        pose.K1, pose.K2 = K1, K2
+        pose.K1, pose.K2, pose.scale = K1, K2, scale
         return pose
 
 

@@ -60,7 +60,7 @@ def solve(request: Request, conclude: _Conclude | None = None, *, explains: bool
     there are none.
     """
     with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
-        solution = _search_samples(request, conclude)
+        solution = find_solution(request, conclude)
         hint = f"; {request.hint}" if request.hint else ""
         if explains and not (solution.verdict.success or request.as_paper) and request.options.max_seconds is None:
             for attempt, text in _short_attempts(request):
@@ -70,7 +70,7 @@ def solve(request: Request, conclude: _Conclude | None = None, *, explains: bool
         return finish(solution, hint)
 
 
-def _search_samples(request: Request, conclude: _Conclude | None) -> Solution:
+def find_solution(request: Request, conclude: _Conclude | None = None) -> Solution:
     """Return the solution of a sample of many data, refined and measured on all, or that of the search of all data.
 
     The counts are those of all searches.

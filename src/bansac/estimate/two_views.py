@@ -22,7 +22,7 @@ from bansac.evidence.configuration import DETERMINED
 from bansac.geometry import essential_from_pose, recover_pose
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
-from bansac.maths.arrays import Bools, Floats
+from bansac.maths.arrays import Bools, Floats, as_floats
 from bansac.maths.normalisation import fix_sign
 from bansac.maths.validate import as_matches, as_numbers, as_size
 
@@ -261,6 +261,8 @@ def estimate_relative_pose(
     threshold: Threshold = None,
     gravity1: ArrayLike | None = None,
     gravity2: ArrayLike | None = None,
+    depth1: ArrayLike | None = None,
+    depth2: ArrayLike | None = None,
     **settings: Unpack[Arguments],
 ) -> Result[RelativePose]:
     """Estimate the motion between two calibrated cameras from matches with outliers.
@@ -286,17 +288,24 @@ def estimate_relative_pose(
         inliers suffice. The directions are used for the samples only: the final model is refined without them. An error
         of the directions of e radians moves points by about e focal lengths; if that is far above the threshold,
         samples have few inliers.
+    depth1, depth2 : (N,) array_like, optional
+        Depths of the points along the optical axes, for example of a network for single images; NaN if unknown. The
+        depths of each image may have any unit, and a constant shift. Samples of three matches use them, and the last
+        fit, which weights them by their noise. The message says whether they agree with the matches; if not, the result
+        is that without them. One image with depths is enough. See the page on depths in the documentation.
 
     Returns
     -------
     Result
         ``model`` is a :class:`bansac.RelativePose` with the rotation ``R`` and the direction ``t`` of the translation:
-        ``X2 = R X1 + t``. If focal lengths were estimated, it has the camera matrices ``K1`` and ``K2``.
+        ``X2 = R X1 + t``. If focal lengths were estimated, it has the camera matrices ``K1`` and ``K2``. If depths were
+        used, ``t`` is in the unit of ``depth1``, and ``scale`` is that of ``depth2`` over it.
 
     Raises
     ------
     ValueError, TypeError
-        As in :func:`bansac.estimate_homography`, and if only one gravity is given, or one with unknown focal lengths.
+        As in :func:`bansac.estimate_homography`, and if only one gravity is given, or if gravity or depths are given
+        with unknown focal lengths, lens distortion or ``preset="paper"``.
 
     Examples
     --------
@@ -309,8 +318,8 @@ def estimate_relative_pose(
     """
     verticals = _as_verticals(gravity1, gravity2)
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
-        if verticals is not None:
-            raise ValueError("gravity1 and gravity2 need known focal lengths")
+        if verticals is not None or depth1 is not None or depth2 is not None:
+            raise ValueError("gravity1, gravity2, depth1 and depth2 need known focal lengths")
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
         return estimate_unknown_focal(as_matches(x1, x2), K1, K2, threshold, settings, _DEFAULT_PIXELS)
@@ -320,7 +329,37 @@ def estimate_relative_pose(
 
         data = np.vstack([request.data, np.tile(verticals, request.data.shape[1])])
         request = replace(request, problem=upright(request.problem), data=data)
+    depths = _as_depths(depth1, depth2, request.data.shape[1])
+    if depths is not None:
+        return _solve_with_depths(request, jacobians, depths)
     return solve(request, functools.partial(_as_pose, jacobians))
+
+
+def _as_depths(depth1: ArrayLike | None, depth2: ArrayLike | None, n: int) -> Floats | None:
+    """Return the depths of both images (2 x n), 0 if they are unknown; None without any."""
+    if depth1 is None and depth2 is None:
+        return None
+    depths = np.zeros((2, n))
+    for row, (name, value) in zip(depths, (("depth1", depth1), ("depth2", depth2)), strict=True):
+        values = as_floats(name, np.zeros(n) if value is None else value)
+        if values.shape != (n,):
+            raise ValueError(f"{name} must have shape ({n},), one depth for each match, got {values.shape}")
+        known = np.isfinite(values)
+        if (values[known] < 0.0).any():
+            raise ValueError(f"{name} must be positive, or NaN if unknown, got {values[known].min():g}")
+        row[known] = values[known]
+    return depths
+
+
+def _solve_with_depths(request: Request, jacobians: Jacobians | None, depths: Floats) -> Result[RelativePose]:
+    """Return the result of :mod:`bansac.estimate.relative_depth`; a ValueError for requests that cannot use depths."""
+    if request.as_paper or jacobians is not None or len(request.data) > 4:
+        raise ValueError(
+            "depth1 and depth2 need cameras without distortion, no gravity, and another preset than 'paper'"
+        )
+    from bansac.estimate.relative_depth import solve_with_depths
+
+    return solve_with_depths(request, depths, functools.partial(_as_pose, None))
 
 
 def _as_pose(jacobians: Jacobians | None, solution: Solution) -> Solution:

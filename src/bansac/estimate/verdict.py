@@ -197,6 +197,8 @@ def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: Mea
 
 def _explain_misfit(problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> str:
     """Return how residuals show that the model, or its camera, does not fit; "" if they do not."""
+    if problem.traits.of_images and len(data) > 4:  # with depths, which fit badly themselves
+        return ""
     if problem.traits.of_images and _says(has_misfit, problem, data, measured, measured.inliers):
         return _MISFIT
     if problem.traits.unit != "normalised":

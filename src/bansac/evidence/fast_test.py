@@ -117,7 +117,7 @@ def _sample_rearranged(
     size = 0
     distinct, far, near = 0, 0, 0
     start = others * looked_at
-    moved = start if channels == 4 else 0
+    moved = start if channels >= 4 else 0
     for k in range(moved):
         i, one, other = k // others * step, next_index(rng, n), next_index(rng, n)
         _displace(data, i, one, other, smallest, motion, rearranged, start + k)
@@ -138,13 +138,13 @@ def _sample_rearranged(
             members[size] = i
             size += 1
             is_new = True
-            for side in range(channels // 2):
+            for side in range(2 if channels >= 4 else 1):
                 column, row = np.floor(data[2 * side, i] / (2.0 * same)), np.floor(data[2 * side + 1, i] / (2.0 * same))
                 slot = _slot(column, row)
                 is_new &= not used[side, slot]
                 used[side, slot] = True
             distinct += is_new
-    on_line = channels == 4 and _are_on_line(data, members[:size], same, off_line, rng)
+    on_line = channels >= 4 and _are_on_line(data, members[:size], same, off_line, rng)
     return 0 if on_line else distinct, looked_at, near, moved
 
 
@@ -168,9 +168,12 @@ def _are_on_line(data: Floats, members: Ints, same: float, off_line: int, rng: W
 @inlined
 def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, column: int) -> None:
     """Write point or match i rearranged with j to a column of ``out``, as in ``null_model``."""
-    if data.shape[0] == 4:
+    channels = data.shape[0]
+    if channels >= 4:
         out[0, column], out[1, column] = data[0, i], data[1, i]
         out[2, column], out[3, column] = data[2, j], data[3, j]
+        if channels > 4:
+            out[4, column], out[5, column] = data[4, i], data[5, j]
     else:
         dx, dy = data[0, j] - data[0, i], data[1, j] - data[1, i]
         out[0, column] = 0.5 * (data[0, i] + data[0, j] - dy)
@@ -193,6 +196,8 @@ def _displace(
     out[0, column], out[1, column] = data[0, i], data[1, i]
     out[2, column] = a * data[0, i] + b * data[1, i] + 0.5 * (jx + kx) - half * dy
     out[3, column] = d * data[0, i] + e * data[1, i] + 0.5 * (jy + ky) + half * dx
+    if data.shape[0] > 4:
+        out[4, column], out[5, column] = data[4, i], data[5, i]
 
 
 @inlined

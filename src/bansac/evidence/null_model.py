@@ -186,7 +186,10 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     if not problem.traits.are_matches or len(problem.traits.points[0]) != len(problem.traits.points[1]):
         return data[:, :0]
     shuffled = np.take(data, _random_order(data), axis=1)
-    first, second = (shuffled[list(point)] for point in problem.traits.points)
+    channels = [list(point) for point in problem.traits.points]
+    if problem.traits.of_images:
+        channels = [of_point[:2] for of_point in channels]  # without their depths
+    first, second = (shuffled[of_point] for of_point in channels)
     common = first
     if problem.traits.of_images:
         motion = fit_motion(data).reshape(2, 3)
@@ -200,9 +203,8 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     length = np.sqrt(np.sum(difference * difference, axis=0))
     difference[0, length == 0.0] = length[length == 0.0] = smallest
     corner = 0.5 * (one + other + turn(difference, difference.shape) * np.maximum(smallest / length, 1.0))
-    moved = np.empty((len(data), copies, n))
-    moved[list(problem.traits.points[0])] = first[:, None]
-    moved[list(problem.traits.points[1])] = common[:, None] + corner
+    moved = np.repeat(shuffled[:, None], copies, axis=1)
+    moved[channels[1]] = common[:, None] + corner
     return moved.reshape(len(data), -1)
 
 

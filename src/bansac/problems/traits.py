@@ -74,7 +74,9 @@ class Traits:
     @property
     def of_images(self) -> bool:
         """Whether each datum is a match of two image points, with or without further channels."""
-        return self.points[:1] == ((0, 1),) and self.points[1:][-1:] == ((2, 3),)
+        if len(self.points) < 2 or len(self.points[0]) != len(self.points[-1]):
+            return False
+        return self.points[0][:2] == (0, 1) and self.points[-1][:2] == (2, 3)
 
     def check(self, channels: int) -> None:
         """Raise a ValueError that names the first wrong trait of data with this number of channels."""

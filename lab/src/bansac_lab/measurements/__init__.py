@@ -11,7 +11,7 @@ from bansac_lab.measurement import Measurement
 
 MEASUREMENTS = (
     *("folders", "speed", "hard", "noise", "rivals", "power", "confidence", "calibration"),
-    *("configurations", "honesty", "covariance", "labelled", "absolute-pose", "known-vertical"),
+    *("configurations", "honesty", "covariance", "labelled", "absolute-pose", "known-vertical", "depth"),
     *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "rules", "thresholds", "many"),
     *("cluster", "latency", "trust", "replacements", "scale"),
 )

@@ -1,0 +1,133 @@
+"""Measure relative poses with depths on synthetic pairs, beside those without and PoseLib 3.0.
+
+Images have 640 x 480 px, points a noise of 1 px, log depths a noise of 5 % or the given one, independent or smooth in
+the image. The pose error is the larger one of the angles of the rotation and of the translation. PoseLib has limits of
+16 px for reprojections and 2 px for the epipolar distance, and estimates no shift. Older versions use no depths.
+"""
+
+import functools
+import time
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bansac.synthetic import DepthMatches, depth_matches, planar_scene_matches, with_depths
+from bansac_lab.comparison import compare
+from bansac_lab.frames import to_frame
+from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
+from bansac_lab.metrics import auc, pose_error
+from bansac_lab.peers.library import OURS, Estimate, Task
+from bansac_lab.tables import Table, plain_table
+
+_PIXELS = {"max_errors": [16.0, 2.0], "estimate_shift": False, "bundle": {"loss_type": "TRUNCATED_CAUCHY"}}
+METHODS = ("without depths", "ours", "poselib 3.0")
+
+
+class _Case(NamedTuple):
+    n: int
+    inliers: float
+    errors: dict[str, Any]  # of the depths
+    wrong: str = ""
+    is_planar: bool = False
+
+
+CASES = {
+    "60 matches, 30 %": _Case(60, 0.3, {}),
+    "200, 50 %": _Case(200, 0.5, {}),
+    "200, 20 %": _Case(200, 0.2, {}),
+    "200, 10 %": _Case(200, 0.1, {}),
+    "1,000, 5 %": _Case(1000, 0.05, {}),
+    "1,000, 3 %": _Case(1000, 0.03, {}),
+    "200, 30 %, noise of 2 %": _Case(200, 0.3, {"depth_noise": 0.02}),
+    "200, 30 %, noise of 20 %": _Case(200, 0.3, {"depth_noise": 0.2}),
+    "200, 30 %, smooth": _Case(200, 0.3, {"smooth": True}),
+    "2,000, 50 %, smooth, 20 %": _Case(2000, 0.5, {"smooth": True, "depth_noise": 0.2}),
+    "200, 30 %, 10 %, shift of 1": _Case(200, 0.3, {"depth_noise": 0.1, "shift": 1.0}),
+    "200, 30 %, 10 %, shift of 4": _Case(200, 0.3, {"depth_noise": 0.1, "shift": 4.0}),
+    "200, 50 %, plane": _Case(200, 0.5, {}, is_planar=True),
+    "200, 20 %, permuted": _Case(200, 0.2, {}, "permuted"),
+    "200, 20 %, constant": _Case(200, 0.2, {}, "constant"),
+}
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Return AUC, the share of small errors, success and the time of each method for a case."""
+    (name,) = unit.payload
+    runs = to_frame(row for seed in range(setup.runs) for row in _run(CASES[name], seed))
+    rows = []
+    for method, group in runs.groupby("method"):
+        small, ms = float((group["error"] < 10.0).mean()), 1e3 * float(group["seconds"].mean())
+        wrong = int((group["claimed"] & (group["error"] > 10.0)).sum())
+        rows.append(
+            {"case": name, "method": method, "auc5": round(auc(group["error"], 5.0), 3), "within10": round(small, 3)}
+            | {"ms_mean": round(ms, 1), "claimed": int(group["claimed"].sum()), "wrong_claimed": wrong}
+        )
+    return rows
+
+
+def _scene(case: _Case, seed: int) -> Any:
+    if case.is_planar:
+        plane = planar_scene_matches(case.n, case.inliers, 1.0, 1.0, seed)
+        return with_depths(plane, seed=seed, **case.errors)
+    rng = np.random.default_rng(seed)
+    scene: Any = depth_matches(case.n, case.inliers, 1.0, seed, **case.errors)
+    if case.wrong == "permuted":
+        return replace(scene, depth1=rng.permutation(scene.depth1), depth2=rng.permutation(scene.depth2))
+    if case.wrong == "constant":
+        return replace(scene, depth1=np.ones(case.n), depth2=np.ones(case.n))
+    return scene
+
+
+def _run(case: _Case, seed: int) -> list[Row]:
+    scene = _scene(case, seed)
+    depths = {"depth1": scene.depth1, "depth2": scene.depth2}
+    task = Task("relative pose", (scene.x1, scene.x2), (scene.K,))
+    known: dict[str, dict[str, Any]] = {"without depths": {"seed": seed}, "ours": {"seed": seed, **depths}}
+    calls = {name: functools.partial(OURS.estimate, task, settings) for name, settings in known.items()}
+    if (peer := _find_poselib()) is not None:
+        calls["poselib 3.0"] = functools.partial(_poselib, peer, scene)
+
+    def judge(_: str, found: Estimate) -> Row:
+        R, t = found.model or (None, None)
+        return {"error": pose_error(R, t, scene.R, scene.t), "claimed": found.success}
+
+    return compare(calls, judge, str(seed))
+
+
+def _find_poselib() -> Any:
+    """Return PoseLib's estimator of poses with depths; None if it has none."""
+    try:
+        import poselib
+    except ImportError:
+        return None
+    return getattr(poselib, "estimate_monodepth_relative_pose", None)
+
+
+def _poselib(peer: Any, scene: DepthMatches) -> Estimate:
+    height, width = scene.size
+    K = scene.K
+    camera = {"model": "PINHOLE", "width": width, "height": height, "params": [K[0, 0], K[1, 1], K[0, 2], K[1, 2]]}
+    start = time.perf_counter()
+    geometry, _ = peer(scene.x1, scene.x2, scene.depth1, scene.depth2, camera, camera, _PIXELS)
+    return Estimate((geometry.pose.R, geometry.pose.t), None, time.perf_counter() - start)
+
+
+def table(document: Document) -> Table:
+    """Return AUC@5, the share of errors below 10 degrees and the mean time of each method by the case."""
+    rows = []
+    for case, cells in document["poses"].items():
+        shown = (cells.get(method) for method in METHODS)
+        texts = ("-" if c is None else f"{c['auc5']:.2f}, {c['within10']:.2f}, {c['ms_mean']:.0f}" for c in shown)
+        rows.append([case, *texts])
+    return plain_table(["matches, inliers", *METHODS], rows)
+
+
+MEASUREMENT = of_module(
+    __name__,
+    title="Relative poses with depths",
+    units=lambda setup: each(CASES),
+    report=lambda setup, rows: Report(records={"runs": setup.runs, "poses": nested(rows, "case", "method")}),
+    options=(Option("runs", int, 100, "Pairs of every case.", least=1),),
+    tables={"depth": table},
+)

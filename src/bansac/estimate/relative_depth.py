@@ -1,0 +1,218 @@
+"""The relative pose of matches with depths: the order of the searches, whether depths agree, and the last fit.
+
+A short search with samples of three matches with depths comes first. If its depths disagree with the points, a short
+search with samples of five matches follows, then long ones of both. So wrong depths cost time, and change no result.
+The last fit uses the points and the depths, each with its noise.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
+from bansac.engine.refinement.lm import minimize_biweight
+from bansac.estimate.request import Request
+from bansac.estimate.result import RelativePose, Result
+from bansac.estimate.sample import refine_on_all
+from bansac.estimate.solution import Solution
+from bansac.estimate.solve import find_solution, finish, refine, solve
+from bansac.estimate.verdict import Verdict
+from bansac.evidence.configuration import UNVERIFIED, find_configuration
+from bansac.evidence.significance import Reason, judge
+from bansac.geometry import recover_pose
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.quaternion import matrix_of, model_of
+from bansac.problems.relative_depth import RELATIVE_DEPTH, essential_of
+
+# Largest numbers of iterations of the short searches: with depths, and with five matches.
+_SHORT, _SHORT_OF_FIVE = 300, 2000
+
+# Depths agree from this number of standard deviations of their rank correlation with those of the pose on. Permuted
+# depths have at most 2.6.
+_AGREE = 3.0
+
+# Standard deviation of a Gaussian over its median absolute deviation, and the smallest noise of a log depth.
+_SIGMA, _LEAST_NOISE = 1.4826, 0.01
+
+# Scale of the biweight loss of the last fit, in standard deviations; number of choices of inliers, and steps for each.
+_SCALE, _ROUNDS, _STEPS = 12.0, 3, 25
+
+# Errors of depths are smooth in the image, so that more depths than this number tell no more.
+_DISTINCT = 100
+
+# A shift counts from this number of its standard deviations on, and this share of the median depth.
+_SHIFTED, _LARGE = 5.0, 0.2
+
+_DISAGREE = "the depths do not agree with the matches"
+
+
+def solve_with_depths(request: Request, depths: Floats, conclude: Callable[[Solution], Solution]) -> Result:
+    """Return the result of a request of the relative pose with the depths of both images (2 x N), 0 if unknown.
+
+    ``conclude`` is for solutions that do not use the depths.
+    """
+    data = np.vstack([request.data, depths])
+    with_depths = replace(request, problem=RELATIVE_DEPTH, data=data, initial_model=None, two_views=False)
+    with np.errstate(all="ignore"):
+        for part, most in ((with_depths, _SHORT), (request, _SHORT_OF_FIVE), (with_depths, None)):
+            solution = _search(part, most)
+            if solution is None:
+                continue
+            fitted = use_depths(_as_matrix(solution, request), depths)
+            if fitted is not None:
+                return finish(fitted, "; the depths agree with the matches")
+            if part is request:
+                return finish(conclude(solution), f"; {_DISAGREE}")
+    return solve(replace(request, hint="; ".join(filter(None, (request.hint, _DISAGREE)))), conclude)
+
+
+def _search(part: Request, most: int | None) -> Solution | None:
+    """Return the significant solution of a search of at most so many iterations; None if there is none."""
+    limit = part.options.max_iterations
+    if most is not None:
+        part = replace(part, options=part.options.replace(max_iterations=min(most, limit or most), min_iterations=0))
+    solution = find_solution(part)
+    if not _is_significant(solution):
+        return None
+    if part.problem is RELATIVE_DEPTH:
+        refined = refine(solution)
+        return refined if _is_significant(refined) else solution
+    return solution
+
+
+def _is_significant(solution: Solution) -> bool:
+    """Return whether chance does not explain the model, on matches that are exchanged with their depths."""
+    problem, measured = solution.request.problem, solution.measured
+    if measured is None or problem is not RELATIVE_DEPTH:
+        return measured is not None and solution.verdict.success
+    return judge(problem, solution.request.data, measured, searches=False).is_significant
+
+
+def _as_matrix(solution: Solution, request: Request) -> Solution:
+    """Return a solution as that of the essential matrix, with the verdict of the search if chance explains the matrix.
+
+    Matches with depths are stronger evidence than matches alone.
+    """
+    assert solution.model is not None
+    if solution.request.problem is not RELATIVE_DEPTH:
+        return solution
+    matrix = replace(solution, request=request, codimension=1).moved(essential_of(solution.model))
+    best, rays = matrix.measured, np.ascontiguousarray(request.data[:4])
+    assert best is not None
+    if judge(request.problem, rays, best, searches=False).reason is not Reason.CHANCE:
+        return matrix
+    configuration = find_configuration(request.problem, rays, best.residuals, best.threshold)
+    known = None if configuration == UNVERIFIED else configuration
+    return replace(matrix, verdict_of_sample=Verdict(known != "collinear", known, ""))
+
+
+def use_depths(solution: Solution, depths: Floats) -> Solution | None:
+    """Return the solution with the pose that points and depths give; None if the depths do not agree."""
+    request, rays = solution.request, np.ascontiguousarray(solution.request.data[:4])
+    R, t, seen, members = _reconstruct(solution)
+    if not _agree(depths[:, members], seen[:, members]):
+        return None
+    depths = _without_shifts(depths, refine_on_all(solution, request))
+    model = _scaled(R, t, depths[:, members], seen[:, members])
+    for _ in range(_ROUNDS):
+        known = members & (depths > 0.0).any(axis=0)
+        if np.count_nonzero(known) <= RELATIVE_DEPTH.sample_size:
+            return None
+        some = np.compress(known, np.vstack([rays, depths]), axis=1)
+        model = _fit(model, some, solution.residuals[known] / request.unit)
+        solution = solution.moved(essential_of(model), verdict_of_sample=solution.verdict)
+        members = solution.inliers & (_triangulate(model, rays) > 0.0).all(axis=0)
+    pose = RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]))
+    return replace(solution, public=pose, rival=None)
+
+
+def _reconstruct(solution: Solution) -> tuple[Floats, Floats, Floats, Bools]:
+    """Return R and t of an essential matrix, the depths of the matches, and the inliers in front of both cameras."""
+    assert solution.model is not None
+    rays = np.ascontiguousarray(solution.request.data[:4])
+    R, t = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)[:2]
+    seen = _triangulate(np.concatenate([model_of(np.column_stack([R, t])), [1.0, 0.0]]), rays)
+    return R, t, seen, solution.inliers & (seen > 0.0).all(axis=0)
+
+
+def _triangulate(model: Floats, rays: Floats) -> Floats:
+    """Return the depths (2 x N) that solve z2 x2 = z1 R x1 + t in the least-squares sense."""
+    matrix, ones = matrix_of(model), np.ones(rays.shape[1])
+    first, second = matrix[:, :3] @ np.vstack([rays[:2], ones]), np.vstack([rays[2:], ones])
+    aa, bb, ab = (np.sum(x * y, axis=0) for x, y in ((first, first), (second, second), (first, second)))
+    at, bt = matrix[:, 3] @ first, matrix[:, 3] @ second
+    return np.asarray(np.stack([ab * bt - bb * at, aa * bt - ab * at]) / (aa * bb - ab * ab))
+
+
+def _agree(depths: Floats, seen: Floats) -> bool:
+    """Return whether depths (2 x N) grow with those of the pose: Fisher's z of Spearman's rank correlation."""
+    scores = []
+    for own, other in zip(depths, seen, strict=True):
+        known = own > 0.0
+        first, second = (_ranks(values[known]) for values in (own, other))
+        spread = math.sqrt(float(first @ first) * float(second @ second))
+        if first.size > 3 and spread > 0.0:
+            correlation = min(float(first @ second) / spread, 1.0 - 1e-9)
+            scores.append(math.atanh(correlation) * math.sqrt(first.size - 3))
+    return bool(scores) and sum(scores) > _AGREE * math.sqrt(len(scores))
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return the ranks of values less their mean; equal values share a rank."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - 0.5 * counts)[place] - 0.5 * values.size)
+
+
+def _without_shifts(depths: Floats, alone: Solution) -> Floats:
+    """Return depths (2 x N) proportional to those of the matrix that the points alone give.
+
+    Depths d and those of the matrix z are related by d = c z - b. Both have errors, but these are independent of the
+    depths of the other image, whose ranks are therefore instrumental variables for c and b.
+    """
+    *_, seen, members = _reconstruct(alone)
+    members, shifted = members & (depths > 0.0).all(axis=0), depths.copy()
+    if np.count_nonzero(members) <= RELATIVE_DEPTH.sample_size:
+        return depths
+    for k in range(2):
+        d, z, instrument = depths[k, members], seen[k, members], _ranks(depths[1 - k, members])
+        kept = z <= 3.0 * np.median(z)  # far points have large errors
+        d, z, instrument = d[kept], z[kept], instrument[kept] - instrument[kept].mean()
+        c = float(instrument @ d) / float(instrument @ z)
+        b = c * float(z.mean()) - float(d.mean())
+        slope = math.sqrt(float(instrument @ instrument)) / abs(float(instrument @ z))
+        deviation = float(np.std(d - c * z)) * slope * float(z.mean())
+        if c > 0.0 and abs(b) > max(_SHIFTED * deviation, _LARGE * float(np.median(d))):
+            shifted[k] = np.where(depths[k] > 0.0, np.maximum(depths[k] + b, 0.0), 0.0)
+    return shifted
+
+
+def _scaled(R: Floats, t: Floats, depths: Floats, seen: Floats) -> Floats:
+    """Return the model of a pose in the unit of the first depths, or of the second ones if these are unknown."""
+    ratios = [own[own > 0.0] / other[own > 0.0] for own, other in zip(depths, seen, strict=True)]
+    known = [float(np.median(ratio)) for ratio in ratios if ratio.size]
+    first, second = known[0], known[-1]
+    return np.append(model_of(np.column_stack([R, first * t])), [second / first, 0.0])
+
+
+def _fit(model: Floats, data: Floats, residuals: Floats) -> Floats:
+    """Return the model that points and depths of inliers give, weighted by their noise."""
+    noise = max(_SIGMA * float(np.median(residuals)), 1e-12)
+    problem, square, fitted = RELATIVE_DEPTH, (_SCALE * noise) ** 2, model.copy()
+    fitted[8] = (_noise_of_depths(model, data) / noise) ** 2 * max(1.0, data.shape[1] / _DISTINCT)
+    manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
+    minimize_biweight(manifold, work, data, square, _STEPS, 1e-4 / data.shape[1], fitted, scratch)
+    return fitted if np.isfinite(fitted).all() else model
+
+
+def _noise_of_depths(model: Floats, data: Floats) -> float:
+    """Return the standard deviation of log depths, from the half of the points that the pose determines best."""
+    seen = _triangulate(model, data[:4])
+    near = seen[1] <= np.median(seen[1])
+    deviations = []
+    for own, other in zip(data[4:], seen, strict=True):
+        ratio = own[near & (own > 0.0)] / other[near & (own > 0.0)]
+        if ratio.size:
+            deviations.append(np.log(ratio / np.median(ratio)))
+    return max(_SIGMA * float(np.median(np.abs(np.concatenate(deviations)))), _LEAST_NOISE)

@@ -1,0 +1,161 @@
+"""Relative poses with depths: gains, wrong depths, units, shifts, unknown depths, planes, rotations and bad input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numba import config
+
+import bansac
+from bansac.synthetic import depth_matches, epipolar_matches, planar_scene_matches, rotation_matches, with_depths
+
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
+
+
+def estimate(scene, **arguments):
+    """Return the result with the depths of a scene."""
+    arguments = {"depth1": scene.depth1, "depth2": scene.depth2, "seed": 0} | arguments
+    return bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, **arguments)
+
+
+def error(pose, scene):
+    """Return the larger one of the angles of the rotation and of the translation, in degrees."""
+    cosines = 0.5 * (np.trace(pose.R @ scene.R.T) - 1.0), pose.t @ scene.t / np.linalg.norm(pose.t)
+    return np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0))).max()
+
+
+def test_few_inliers_are_found_with_depths():
+    errors = {True: [], False: []}
+    for seed in range(10):
+        scene = depth_matches(200, 0.1, 1.0, seed)
+        for used, values in errors.items():
+            result = estimate(scene) if used else estimate(scene, depth1=None, depth2=None)
+            values.append(error(result.model, scene))
+    assert np.mean(np.array(errors[True]) < 5.0) > np.mean(np.array(errors[False]) < 5.0) + 0.2
+
+
+def test_the_last_fit_uses_the_depths():
+    scenes = [depth_matches(100, 0.5, 1.0, seed, depth_noise=0.02) for seed in range(10)]
+    with_them = [error(estimate(scene).model, scene) for scene in scenes]
+    without = [error(estimate(scene, depth1=None, depth2=None).model, scene) for scene in scenes]
+    assert np.mean(with_them) < 0.8 * np.mean(without)
+
+
+def test_the_translation_has_the_unit_of_the_first_depths_and_the_scale_is_that_of_the_second(tmp_path):
+    scene = depth_matches(200, 0.6, 0.3, 1, depth_noise=0.01)
+    ratios = [np.median(scene.depth1[scene.inliers] / scene.points[scene.inliers, 2])]
+    ratios.append(np.median(scene.depth2[scene.inliers] / (scene.points @ scene.R.T + scene.t)[scene.inliers, 2]))
+    result = estimate(scene)
+    assert "the depths agree with the matches" in result.message
+    assert np.linalg.norm(result.model.t) == pytest.approx(ratios[0], rel=0.1)
+    assert result.model.scale == pytest.approx(ratios[1] / ratios[0], rel=0.02)
+    assert result.success
+    assert result.configuration == "general"
+    result.save(tmp_path / "result.npz")
+    assert bansac.Result.load(tmp_path / "result.npz").model.scale == result.model.scale
+
+
+def test_units_of_depths_do_not_matter():
+    scene = depth_matches(200, 0.3, 1.0, 2)
+    poses = [
+        estimate(replace(scene, depth1=f * scene.depth1, depth2=g * scene.depth2)).model
+        for f, g in [(1, 1), (1e-3, 1e4)]
+    ]
+    np.testing.assert_allclose(poses[0].R, poses[1].R, atol=2e-3)
+    assert poses[1].scale / poses[0].scale == pytest.approx(1e7, rel=0.02)
+
+
+@pytest.mark.parametrize("wrong", ["permuted", "constant", "reversed"])
+def test_wrong_depths_change_no_result(wrong):
+    for seed in range(5):
+        scene = epipolar_matches(200, 0.4, 1.0, seed)
+        rng = np.random.default_rng(seed)
+        depths = rng.permutation(with_depths(scene, seed=seed).depth1)
+        depths = {"permuted": depths, "constant": np.full(200, 3.0), "reversed": 1.0 / with_depths(scene).depth1}[wrong]
+        result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, depth1=depths, depth2=depths, seed=0)
+        assert "the depths do not agree with the matches" in result.message
+        assert result.model.scale is None
+        assert error(result.model, scene) < 3.0
+        assert np.linalg.norm(result.model.t) == pytest.approx(1.0)
+
+
+def test_noise_without_a_model_is_no_success_with_depths():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        x1, x2, depths = rng.uniform(0, 500, (60, 2)), rng.uniform(0, 500, (60, 2)), rng.uniform(1, 9, (2, 60))
+        K = np.array([[500.0, 0, 250], [0, 500, 250], [0, 0, 1]])
+        assert not bansac.estimate_relative_pose(x1, x2, K, depth1=depths[0], depth2=depths[1], seed=0).success
+
+
+def test_a_large_shift_of_the_depths_is_removed():
+    errors = []
+    for seed in range(6):
+        scene = depth_matches(200, 0.5, 0.5, seed, depth_noise=0.02, shift=6.0)
+        errors.append(error(estimate(scene).model, scene))
+    assert np.median(errors) < 1.0
+
+
+@pytest.mark.parametrize("image", ["depth1", "depth2"])
+def test_depths_of_one_image_and_unknown_ones_are_enough(image):
+    scene = depth_matches(300, 0.3, 0.5, 4)
+    depths = getattr(scene, image).copy()
+    depths[::3], depths[1], depths[4] = np.nan, 0.0, np.inf
+    result = estimate(scene, **{"depth1": None, "depth2": None, image: depths})
+    assert "the depths agree" in result.message
+    assert error(result.model, scene) < 2.0
+
+
+def test_a_rotation_has_no_translation_in_depths():
+    scene = rotation_matches(200, 0.6, 0.5, 1)
+    depths = np.random.default_rng(0).uniform(4, 12, 200)
+    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, depth1=depths, depth2=depths, seed=0)
+    assert result.configuration == "pure_rotation"
+    assert "the depths do not agree" in result.message
+
+
+def test_planes_keep_their_motion():
+    right = 0
+    for seed in range(10):
+        scene = with_depths(planar_scene_matches(200, 0.6, 1.0, 0.5, seed), seed=seed)
+        right += error(estimate(scene).model, scene) < 5.0
+    assert right >= 9
+
+
+def test_many_data_and_batches_take_depths():
+    scene = depth_matches(12_000, 0.5, 0.5, 0)
+    assert error(estimate(scene).model, scene) < 0.5
+    small = depth_matches(200, 0.4, 0.5, 0)
+    pair = {"x1": small.x1, "x2": small.x2, "depth1": small.depth1, "depth2": small.depth2}
+    (result,) = bansac.estimate_many("relative_pose", [pair], K1=small.K, seed=0)
+    assert result.model.scale is not None
+
+
+def test_a_first_motion_is_used_beside_depths():
+    scene = depth_matches(200, 0.3, 0.5, 5)
+    result = estimate(scene, initial_model=(scene.R, scene.t))
+    assert error(result.model, scene) < 2.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"depth1": np.ones(3)}, r"depth1 must have shape \(50,\), one depth for each match, got \(3,\)"),
+        ({"depth2": -np.ones(50)}, "depth2 must be positive, or NaN if unknown, got -1"),
+        ({"depth1": np.ones(50), "preset": "paper"}, "depth1 and depth2 need"),
+        ({"depth1": np.ones(50), "gravity1": [0, 1, 0], "gravity2": [0, 1, 0]}, "depth1 and depth2 need"),
+        ({"depth1": np.ones(50), "K1": bansac.Camera.unknown_focal(640, 480)}, "need known focal lengths"),
+        ({"depth1": ["a"] * 50}, "depth1"),
+    ],
+)
+def test_wrong_depths_are_named(arguments, message):
+    scene = epipolar_matches(50, 0.8, 0.5, 0)
+    with pytest.raises((ValueError, TypeError), match=message):
+        bansac.estimate_relative_pose(scene.x1, scene.x2, **{"K1": scene.K, **arguments})
+
+
+@pytest.mark.parametrize("n", [0, 2, 5, 8])
+def test_too_few_matches_are_no_success(n):
+    scene = epipolar_matches(20, 0.5, 0.5, 0)
+    depths = np.ones(n)
+    result = bansac.estimate_relative_pose(scene.x1[:n], scene.x2[:n], scene.K, depth1=depths, depth2=depths, seed=0)
+    assert not result.success
