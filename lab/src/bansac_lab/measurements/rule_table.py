@@ -63,7 +63,7 @@ _PLAN = f"{_RESTARTS}._plan_restart"
 _PATCHES: Mapping[str, tuple[str, Change]] = {
     "majority": (f"{_RESTARTS}._MAJORITY", _value(1.0)),  # of inliers: half of the agreement
     "duplicate ends a restart": ("engine.interruptible.InterruptibleLoop.aim_at", _returns(None)),
-    "restarts on supported matches": ("engine.frame.Frame.supported", _returns(None)),  # supported by neighbours
+    "restarts on supported matches": ("engine.frame.Frame.supported", _value(None)),  # supported by neighbours
     "restarts on all data do not learn": (_PLAN, lambda plan: lambda of: plan(of)._replace(learns=True)),
     "data near losers left out": (_PLAN, lambda plan: lambda of: plan(replace(of, ranked=of.ranked[:1]))),
     "round limit": (f"{_RESTARTS}._plan_alternative", lambda plan: lambda of: plan(of) if of.is_over() else None),
