@@ -42,6 +42,21 @@ def refine(run: Run, problem: Problem) -> None:
 
 
 @kernel
+def minimize_biweight(
+    manifold: Any,
+    work: Work,
+    near: Floats,
+    squared_scale: float,
+    max_steps: int,
+    least_gain: float,
+    model: Floats,
+    scratch: Floats,
+) -> int:
+    """Move a model to a minimum of the biweight loss of the data near it, see ``minimize``."""
+    return minimize(manifold, work, near, squared_scale, BIWEIGHT, max_steps, least_gain, model, scratch)
+
+
+@kernel
 def best_distances(run: Run) -> tuple[Floats, float]:
     """Return the distances of the data from the best model, inf where undefined, and the threshold."""
     model, residuals, n = run.model, run.residuals, run.points.shape[1]
