@@ -1,6 +1,8 @@
-"""Build hook: with ``BANSAC_KERNELS=1``, a wheel contains compiled kernels and is for one Python and one platform.
+"""Build hook: with ``BANSAC_KERNELS``, a wheel contains compiled kernels and is for one Python and one platform.
 
-Otherwise nothing is compiled, and the wheel is for all platforms.
+With ``1``, these are the kernels of the default options for homographies, fundamental and essential matrices, relative
+and absolute poses; with ``all``, those of all estimators and options. Otherwise nothing is compiled, and the wheel is
+for all platforms.
 """
 
 import os
@@ -26,7 +28,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from bansac.cli.compile_ahead import build_pack
-print(build_pack(Path(sys.argv[1])), "kernels")
+print(build_pack(Path(sys.argv[1]), everything=sys.argv[2] == "all"), "kernels")
 """
 
 
@@ -35,39 +37,38 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
 
     def dependencies(self) -> list[str]:
         """Return what the build needs: Numba, if it compiles kernels."""
-        return [NUMBA] if _is_on() else []
+        return [NUMBA] if _wanted() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the pack and the tag of the platform to a wheel that is not editable."""
-        if not _is_on() or version == "editable":
+        if not _wanted() or version == "editable":
             return
         self._folder = Path(tempfile.mkdtemp())
         pack = self._folder / "kernels.pack"
-        compile_kernels(Path(self.root, "src"), pack, self._folder / "cache")
+        compile_kernels(Path(self.root, "src"), pack, _wanted())
         build_data["force_include"][str(pack)] = PACK
         build_data["pure_python"] = False
         build_data["tag"] = wheel_tag()
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Delete the temporary files."""
-        if _is_on() and version != "editable":
+        if _wanted() and version != "editable":
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def compile_kernels(source: Path, pack: Path, cache: Path) -> None:
+def compile_kernels(source: Path, pack: Path, wanted: str) -> None:
     """Compile the kernels of the package in the folder ``source`` into a pack."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     folders = [str(source), os.environ.get("PYTHONPATH", "")]  # pip names the folder of its isolated build there
     environment = inherited | {
         "PYTHONPATH": os.pathsep.join(filter(None, folders)),
-        "NUMBA_CACHE_DIR": str(cache),
         "NUMBA_CPU_FEATURES": "",  # those of the level alone
         "NUMBA_DISABLE_INTEL_SVML": "1",  # this library may be missing on other machines
     }
     command = [sys.executable, "-c", LEVEL]  # its errors go to those of the build
     found = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     environment["NUMBA_CPU_NAME"] = found.stdout.strip()
-    subprocess.run([sys.executable, "-c", BUILD, str(pack)], env=environment, check=True)
+    subprocess.run([sys.executable, "-c", BUILD, str(pack), wanted], env=environment, check=True)
 
 
 def wheel_tag() -> str:
@@ -84,5 +85,9 @@ def wheel_tag() -> str:
     return f"{python}-{python}{flags}-{system}"
 
 
-def _is_on() -> bool:
-    return os.environ.get("BANSAC_KERNELS") == "1"
+def _wanted() -> str:
+    """Return which kernels are compiled: "1", "all", or "" for none."""
+    wanted = os.environ.get("BANSAC_KERNELS", "")
+    if wanted not in ("", "0", "1", "all"):
+        raise ValueError(f"BANSAC_KERNELS is {wanted!r}; it can be 0, 1 or all")
+    return wanted.strip("0")

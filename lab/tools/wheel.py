@@ -1,12 +1,13 @@
 """Check and measure the wheel with compiled kernels that is installed in the environment of this interpreter.
 
-    PYTHONPATH=lab/src VENV/bin/python lab/tools/wheel.py [--full] [--json FILE]
+    PYTHONPATH=lab/src VENV/bin/python lab/tools/wheel.py [--core] [--full] [--json FILE]
 
 The environment has the wheel, NumPy and Numba. Each first call runs in a process of its own, with an empty home folder
 and without a folder for compiled kernels. The check fails if any kernel is compiled: in first calls, with the presets,
-or with the samplers of the paper. ``--full`` also compares with compilation on this machine: the results for the same
-processor level must have the same bits, and the speed is measured against code for this processor. Compiling takes
-minutes. Run ``--full`` on an idle machine. Without it, the file keeps its earlier comparison.
+or with the samplers of the paper. ``--core`` makes only the first calls whose kernels ``BANSAC_KERNELS=1`` compiles.
+``--full`` also compares with compilation on this machine: the results for the same processor level must have the same
+bits, and the speed is measured against code for this processor. Compiling takes minutes. Run ``--full`` on an idle
+machine. Without it, the file keeps its earlier comparison.
 """
 
 import os
@@ -52,6 +53,8 @@ MORE_CALLS = {
     "F of a plane": "bansac.estimate_fundamental(500 * x1, 500 * flat)",
     "relative pose": "bansac.estimate_relative_pose(x1, x2)",
     "absolute pose": "bansac.estimate_absolute_pose(X, x1)",
+}
+CURVES = {
     "line": "bansac.fit_line(np.column_stack([x1[:, 0], x1[:, 0] + np.where(np.arange(300) < 100, x1[:, 1], 0)]), "
     "threshold=0.01)",
     "circle": "bansac.fit_circle(ring, threshold=0.01)",
@@ -111,11 +114,14 @@ def run(code: str, folder: Path, **variables: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def check_calls(folder: Path, runs: int) -> dict[str, Any]:
+def check_calls(folder: Path, runs: int, *, core: bool) -> dict[str, Any]:
     """Return the median of the processor time and the numbers of kernels of the first calls."""
     found: dict[str, Any] = {}
-    codes = {name: FIRST_CALL.format(call=call) for name, call in (CALLS | MORE_CALLS).items()}
-    for name, code in (codes | {"all options": OPTIONS}).items():
+    codes = {name: FIRST_CALL.format(call=call) for name, call in (CALLS | MORE_CALLS | CURVES).items()}
+    codes["all options"] = OPTIONS
+    for name, code in codes.items():
+        if core and name in (*CURVES, "all options"):
+            continue
         taken = [run(code + COUNT, folder)[-1].split() for _ in range(1 if code == OPTIONS else runs)]
         seconds, compiled, loaded = zip(*taken, strict=True)
         figures = {} if code == OPTIONS else {"cpu_seconds": statistics.median(map(float, seconds))}
@@ -143,6 +149,7 @@ def compare(folder: Path) -> dict[str, Any]:
 def main() -> None:
     """Run the checks."""
     parser = report.parser(__doc__, runs=5)
+    parser.add_argument("--core", action="store_true", help="only what BANSAC_KERNELS=1 compiles")
     parser.add_argument("--full", action="store_true", help="compare with compilation on this machine")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -152,7 +159,7 @@ def main() -> None:
             **circumstances(),
             "pack_bytes": pack.PACK_FILE.stat().st_size,
             "import_numba": {"cpu_seconds": statistics.median(imports)},
-            "first_calls": check_calls(folder, arguments.runs),
+            "first_calls": check_calls(folder, arguments.runs, core=arguments.core),
         }
         calls = found["first_calls"].items()
         problems = [f"{name} compiles" for name, counts in calls if counts["compiled"]]

@@ -37,6 +37,16 @@ def test_defaults_have_no_option_but_scores_numbers_of_data_and_those_of_command
     assert options == [lm, lm, {"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
 
 
+def test_core_has_two_views_and_poses_without_options_of_cameras():
+    assert {name for name, _ in compile_ahead.CORE} == {
+        *("homography", "fundamental", "essential", "relative_pose", "absolute_pose"),
+        *("sized_images", "planar_scene", "pose_of_plane"),
+    }
+    assert [group[0][0] for group in compile_ahead._group_by_problem(compile_ahead.CORE)] == [
+        *("homography", "fundamental", "essential", "absolute_pose"),  # relative poses are with "essential"
+    ]
+
+
 @pytest.mark.parametrize("name", ["pose_of_plane", "planar_scene"])
 def test_scene_of_a_plane_is_one(name):
     assert compile_ahead.call_estimator(name, {}).configuration == "planar"
@@ -53,4 +63,4 @@ def test_every_task_runs():
 def test_a_pack_is_for_other_processors_too(tmp_path, monkeypatch):
     monkeypatch.setattr(compile_ahead.config, "CPU_NAME", None)
     with pytest.raises(RuntimeError, match="set NUMBA_CPU_NAME="):
-        compile_ahead.build_pack(tmp_path / "kernels.pack")
+        compile_ahead.build_pack(tmp_path / "kernels.pack", everything=False)

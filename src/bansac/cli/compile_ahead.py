@@ -3,8 +3,12 @@
 Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.compiled.cache`).
 """
 
+import multiprocessing
+import shutil
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +24,7 @@ from bansac.engine.option_groups import Network
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
+from bansac.executors.threads import count_workers
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import ESTIMATORS, Estimator
 
@@ -61,6 +66,11 @@ DEFAULTS: tuple[Task, ...] = (
 )
 """Calls that together use every kernel of the default options, with and without scores, and of the commands."""
 
+_CORE = ("homography", "fundamental", "essential", "relative_pose", "absolute_pose")
+
+CORE = tuple(task for task in DEFAULTS if task[0] in (*_CORE, "sized_images", "planar_scene", "pose_of_plane"))
+"""Those of homographies, of fundamental and essential matrices, and of poses."""
+
 OPTIONS: tuple[Task, ...] = (
     *((name, {"preset": "paper"}) for name in _ROWS),
     ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
@@ -96,12 +106,13 @@ def warm_cache(*, options: bool = False) -> Iterator[Warmed]:
         yield _run(*task)
 
 
-def build_pack(path: Path) -> int:
-    """Compile the kernels of ``DEFAULTS`` and ``OPTIONS`` and write them into a pack, for a binary wheel.
+def build_pack(path: Path, *, everything: bool) -> int:
+    """Compile the kernels of ``CORE``, or of ``DEFAULTS`` and ``OPTIONS``, and write them into a pack for a wheel.
 
-    ``NUMBA_CACHE_DIR`` names an empty folder. ``NUMBA_CPU_NAME`` is the portable level of processors and
-    ``NUMBA_CPU_FEATURES`` is empty; a RuntimeError if other processors would not run the code. Return the number of
-    kernels.
+    This process compiles those of the first problem, which all others have in common; then all cores compile. Each
+    process has a cache of its own, because Numba's index of a function has one writer at a time. ``NUMBA_CPU_NAME`` is
+    the portable level of processors and ``NUMBA_CPU_FEATURES`` is empty; a RuntimeError if other processors would not
+    run the code. Return the number of kernels.
     """
     from bansac.compiled.numba_private.cache import read_cache  # private parts are for tested versions of Numba
 
@@ -110,11 +121,37 @@ def build_pack(path: Path) -> int:
         raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES to nothing")
     if mismatch := find_mismatch(target):
         raise RuntimeError(f"the kernels {mismatch}")
-    for _ in warm_cache(options=True):
-        pass
-    kernels = {key: kernel for folder in cache_folders() for key, kernel in read_cache(folder).items()}
+    first, *others = _group_by_problem((*DEFAULTS, *OPTIONS) if everything else CORE)
+    workers, spawn = min(count_workers(None), len(others)), multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as name:
+        config.CACHE_DIR = str(Path(name, "first"))
+        folders = {*_compile(first)}
+        with ProcessPoolExecutor(workers, spawn, _copy_cache, (config.CACHE_DIR, name)) as pool:
+            folders.update(*pool.map(_compile, others))
+        kernels = {key: kernel for folder in folders for key, kernel in read_cache(folder).items()}
     write_pack(path, target, kernels)
     return len(kernels)
+
+
+def _group_by_problem(tasks: Iterable[Task]) -> list[list[Task]]:
+    """Return the tasks of each problem, which have most kernels in common."""
+    problems = {row.function: row.problem for row in ESTIMATORS}
+    groups: dict[str | None, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(problems.get(_find_call(task[0])[0]), []).append(task)
+    return list(groups.values())
+
+
+def _copy_cache(cache: str, parent: str) -> None:
+    """Let this process use a copy of a cache."""
+    config.CACHE_DIR = shutil.copytree(cache, tempfile.mkdtemp(dir=parent), dirs_exist_ok=True)
+
+
+def _compile(tasks: Iterable[Task]) -> tuple[Path, ...]:
+    """Run tasks; return the folders of the kernels of this process."""
+    for task in tasks:
+        _run(*task)
+    return cache_folders()
 
 
 def _run(name: str, options: dict[str, Any]) -> Warmed:
@@ -131,7 +168,7 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
     """Call an estimator or a variant; ``scores`` adds scores, ``few`` leaves few data, ``many`` repeats them."""
-    function, key = _VARIANTS[name] if name in _VARIANTS else (_ROWS[name].function, _ROWS[name].warm or name)
+    function, key = _find_call(name)
     settings, data = dict(options), _data()[key]
     if settings.get("scores"):
         settings["scores"] = np.linspace(0.9, 0.1, _SIZE)
@@ -142,6 +179,13 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     result: Result = getattr(bansac, function)(max_iterations=50, **data | settings)
     _ = result.probabilities, result.model_confidence  # computed on access
     return result
+
+
+def _find_call(name: str) -> tuple[str, str]:
+    """Return the function of a task and the key of its data; ``name`` itself for what is not an estimator."""
+    if row := _ROWS.get(name):
+        return row.function, row.warm or name
+    return _VARIANTS.get(name, (name, name))
 
 
 def call_solvers() -> None:
