@@ -1,13 +1,15 @@
 """Check and measure the wheel with compiled kernels that is installed in the environment of this interpreter.
 
     PYTHONPATH=lab/src VENV/bin/python lab/tools/wheel.py [--core] [--full] [--json FILE]
+    python lab/tools/wheel.py --install [--json FILE]
 
 The environment has the wheel, NumPy and Numba. Each first call runs in a process of its own, with an empty home folder
 and without a folder for compiled kernels. The check fails if any kernel is compiled: in first calls, with the presets,
 or with the samplers of the paper. ``--core`` makes only the first calls whose kernels ``BANSAC_KERNELS=1`` compiles.
 ``--full`` also compares with compilation on this machine: the results for the same processor level must have the same
 bits, and the speed is measured against code for this processor. Compiling takes minutes. Run ``--full`` on an idle
-machine. Without it, the file keeps its earlier comparison.
+machine. Without it, the file keeps its earlier comparison. ``--install`` only measures the installation that compiles
+kernels, with all downloads, in an environment of its own.
 """
 
 import os
@@ -15,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,8 @@ from bansac.compiled import pack
 from bansac.compiled.target import portable_level
 from bansac_lab.measurements.latency import CALLS, POINTS
 from bansac_lab.provenance import circumstances
+
+ROOT = Path(__file__).resolve().parents[2]
 
 IMPORT = "import time, numba\nprint(time.process_time())"
 
@@ -130,6 +135,18 @@ def check_calls(folder: Path, runs: int, *, core: bool) -> dict[str, Any]:
     return found
 
 
+def install(folder: Path) -> dict[str, Any]:
+    """Return the wall time and the processor time of an installation that compiles kernels."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "empty")], check=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "PYTHON"))}
+    pip = next(folder.glob("empty/*/pip*"))
+    before, started = os.times(), time.perf_counter()
+    subprocess.run([str(pip), "install", "."], env=kept | {"BANSAC_KERNELS": "1"}, cwd=ROOT, check=True)
+    wall, after = time.perf_counter() - started, os.times()
+    cpu = sum(after[2:4]) - sum(before[2:4])
+    return {**circumstances(), "seconds": wall, "cpu_seconds": cpu}
+
+
 def compare(folder: Path) -> dict[str, Any]:
     """Return how many results have the same bits, and the ratio of the speed."""
     packed = run(OPTIONS, folder)
@@ -151,11 +168,17 @@ def main() -> None:
     parser = report.parser(__doc__, runs=5)
     parser.add_argument("--core", action="store_true", help="only what BANSAC_KERNELS=1 compiles")
     parser.add_argument("--full", action="store_true", help="compare with compilation on this machine")
+    parser.add_argument("--install", action="store_true", help="only measure the installation")
     arguments = parser.parse_args()
+    if arguments.install:
+        with tempfile.TemporaryDirectory() as name:
+            found = {"installation": install(Path(name))}
+        report.write(arguments.json, report.read(arguments.json) | found)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         imports = [float(run(IMPORT, folder)[0]) for _ in range(5)]
-        found: dict[str, Any] = {
+        found = {
             **circumstances(),
             "pack_bytes": pack.PACK_FILE.stat().st_size,
             "import_numba": {"cpu_seconds": statistics.median(imports)},

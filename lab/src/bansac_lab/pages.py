@@ -102,6 +102,8 @@ GUARDS: dict[str, Callable[[], Table | str]] = {
         f"{ratio:.2f} ({name})" for name, ratio in bench("wheel")["compiled_here"]["time_over_host"].items()
     ),
     "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
+    "wheel-install": lambda: f"{bench('wheel')['installation']['cpu_seconds']:.0f} seconds of processor time",
+    "wheel-first": lambda: f"{bench('wheel')['first_calls']['F']['cpu_seconds']:.1f} seconds",
     "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
     **{f"gallery-{name}": partial(_gallery_time, name) for name in ("panorama", "stereo", "circles", "planes")},
 }

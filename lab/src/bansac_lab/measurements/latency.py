@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import bansac
@@ -95,7 +95,10 @@ STATEMENTS: dict[str, dict[str, tuple[str, str]]] = {
         **{f"warm cache {model}": texts for model, texts in _OF_CALLS.items()},
         **{text: (FILE, COMMAND.format(arguments=text.split()[1:])) for text in COMMANDS},
     },
-    "cold": {f"first call ever {model}": texts for model, texts in _OF_CALLS.items()},
+    "cold": {
+        **{f"first call ever {model}": texts for model, texts in _OF_CALLS.items()},
+        "first call ever demo": (FILE, COMMAND.format(arguments=["demo"])),
+    },
 }
 """Preparation and statement of the figures of each group, whose processes take turns."""
 
@@ -152,7 +155,7 @@ def waiting_times(document: Document) -> Table:
     seconds = document["seconds"]
 
     def first(kind: str, column: str = "seconds", digits: int = 1) -> str:
-        return ", ".join(f"{model} {document[column][f'{kind} {model}']:.{digits}f}" for model in MODELS) + " s"
+        return ", ".join(f"{name} {taken:.{digits}f}" for name, taken in _of(document[column], kind).items()) + " s"
 
     rows = [
         ["`import bansac`", f"{1e3 * seconds['import bansac']:.0f} ms"],
@@ -173,9 +176,15 @@ def numba_in_command(document: Document) -> str:
 
 
 def first_call(document: Document) -> str:
-    """Return the seconds of the first calls ever, with compilation, of H, F and E."""
-    seconds = [document["seconds"][f"first call ever {model}"] for model in "HFE"]
+    """Return the seconds of the first calls ever, with compilation, of H, F, E and the demo."""
+    seconds = _of(document["seconds"], "first call ever").values()
     return f"{min(seconds):.0f} to {max(seconds):.0f} seconds"
+
+
+def _of(seconds: Mapping[str, float], kind: str) -> dict[str, float]:
+    """Return the figures of a kind by what is called."""
+    names = (name for name in seconds if name.startswith(f"{kind} ") and "," not in name)
+    return {name.removeprefix(f"{kind} "): seconds[name] for name in names}
 
 
 MEASUREMENT = of_module(
