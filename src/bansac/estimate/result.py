@@ -443,8 +443,11 @@ class Result(_Pair[Model]):
         """
         from bansac.plotting.report.page import write_report
 
-        rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
-        write_report(path, (x1, x2), (image1, image2), self, rows, title)
+        rows = {"threshold": threshold_in_words(self), "seed": self.seed}
+        if self.rival is not None:
+            count, shared = np.count_nonzero(self.rival.inliers), np.count_nonzero(self.rival.inliers & self.inliers)
+            rows["rival"] = f"{count} inliers at threshold {self.rival.threshold:g}, {shared} also of the model"
+        write_report(path, (x1, x2), (image1, image2), self, rows | dict(settings or {}), title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

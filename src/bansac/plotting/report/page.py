@@ -24,6 +24,7 @@ from bansac.matches.storage import to_plain, write_atomically
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.layout import COLORS
+from bansac.plotting.report.epipolar import fundamental_of
 
 _FILES = Path(__file__).parent
 
@@ -108,10 +109,19 @@ def _numbers_of(result: Any, points: list[Floats], panels: list[dict[str, Any]])
         "posterior": _as_type(result.probabilities, "<f4"),
         "beliefs": _as_type(result.beliefs, "<f4"),
         "inliers": _as_bits(result.inliers),
+        "rival": None if result.rival is None else _as_bits(result.rival.inliers),
+        "epipolar": _epipolar(result, points),
         "frames": _frames(trace, result.beliefs) if (trace := result.trace) and trace.frames.size else None,
     }
     text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _epipolar(result: Any, points: list[Floats]) -> list[Floats]:
+    """Return the fundamental matrices of the model and of its rival, if they are some, one row each."""
+    found = [] if len(points) < 2 else [result] if result.rival is None else [result, result.rival]
+    matrices = [fundamental_of(one.model, points[0], points[1], one.inliers, one.threshold) for one in found]
+    return [F.ravel() for F in matrices if F is not None]
 
 
 def _panel(x: Floats, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
