@@ -106,6 +106,5 @@ def _draw(pair: Matches, learnt: Answer) -> None:
 
     result = learnt.result
     uniform = _estimate(pair, result.seed, sampler="uniform", max_iterations=result.iterations)
-    results = {"Uniform sampling": uniform.result, "BANSAC": result}
-    folder.write_figure(PICTURE, plot_samplers(pair, results))
+    folder.write_figure(PICTURE, plot_samplers(pair, {"Uniform sampling": uniform.result, "BANSAC": result}))
     report.print(f"\nwrote {Path(folder.files[0]).resolve()}", markup=False)

@@ -138,13 +138,6 @@ def load_motorcycle_matches() -> Matches:
     """
     arrays, _ = read_arrays(ASSETS / MOTORCYCLE, ("x1", "x2", "ratios", "inliers"))
     x1, x2, ratios = (np.asarray(arrays[name], dtype=np.float64) for name in ("x1", "x2", "ratios"))
-    return Matches(
-        x1,
-        x2,
-        "motorcycle",
-        ratios,
-        image1=ASSETS / "motorcycle_1.jpg",
-        image2=ASSETS / "motorcycle_2.jpg",
-        F=_RECTIFIED.copy(),
-        inliers=np.asarray(arrays["inliers"], dtype=bool),
-    )
+    inliers, F = np.asarray(arrays["inliers"], dtype=bool), _RECTIFIED.copy()
+    image1, image2 = ASSETS / "motorcycle_1.jpg", ASSETS / "motorcycle_2.jpg"
+    return Matches(x1, x2, "motorcycle", ratios, image1=image1, image2=image2, F=F, inliers=inliers)

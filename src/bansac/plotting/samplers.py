@@ -42,17 +42,13 @@ def plot_samplers(matches: Matches, results: Mapping[str, Any]) -> Figure:
         _draw_lines(ax, ends[~kept], "white", np.full(np.count_nonzero(~kept), 0.07), 0.5)
         _draw_lines(ax, ends[kept & ~true], _WRONG, opacity[kept & ~true], 1.2)
         _draw_lines(ax, ends[kept & true], _TRUE, opacity[kept & true], 1.8)
-        title = f"{name}: {np.count_nonzero(kept & true)} of {np.count_nonzero(true)} true matches"
-        ax.set_title(title, fontsize=17, pad=25)
+        ax.set_title(f"{name}: {(kept & true).sum()} of {true.sum()} true matches", fontsize=17, pad=25)
         outcome = f"{result.iterations:,} iterations, {'success' if result.success else 'no success'}"
         ax.text(0.5, 1.015, outcome, transform=ax.transAxes, ha="center", fontsize=13, color="0.35")
-    lines = {
-        "true match (opacity: probability)": (_TRUE, 3),
-        "wrong match": (_WRONG, 2),
-        "rejected match": (FAINT_COLOR, 1),
-    }
-    handles = [Line2D([], [], color=color, linewidth=line, label=name) for name, (color, line) in lines.items()]
-    figure.legend(handles=handles, loc="lower center", ncols=len(handles), frameon=False, fontsize=13)
+    names = "true match (opacity: probability)", "wrong match", "rejected match"
+    styles = ((_TRUE, 3), (_WRONG, 2), (FAINT_COLOR, 1))
+    lines = [Line2D([], [], color=color, linewidth=line) for color, line in styles]
+    figure.legend(lines, names, loc="lower center", ncols=len(lines), frameon=False, fontsize=13)
     return figure
 
 

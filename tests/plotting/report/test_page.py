@@ -134,6 +134,14 @@ def test_epipolar_lines_are_those_of_fundamental_matrices_in_the_unit_of_the_poi
     assert fundamental_of((E, E), *matches) is None
 
 
+def test_epipolar_lines_of_a_given_matrix(case, tmp_path):
+    F = np.arange(9.0).reshape(3, 3)
+    case.result.report(tmp_path / "page.html", case.x1, case.x2, F=F)
+    assert read_page(tmp_path / "page.html")[1]["epipolar"] == [F.ravel().tolist()]
+    case.result.report(tmp_path / "page.html", case.x1, case.x2)
+    assert read_page(tmp_path / "page.html")[1]["epipolar"] == []  # a homography
+
+
 def test_a_rival_is_listed_with_what_it_shares(case, tmp_path):
     own = np.zeros(200, bool)
     own[:40] = True
@@ -165,6 +173,7 @@ def test_no_model_and_no_data(tmp_path):
         ({"x1": None}, ValueError, "x1 must be an array of real numbers, got NoneType"),
         ({"x2": None, "image2": np.zeros((9, 9))}, ValueError, "image2 must not be given without x2"),
         ({"image1": np.zeros(3)}, ValueError, "image1 must have shape"),
+        ({"F": np.eye(2)}, ValueError, r"F must have shape \(3, 3\)"),
         ({"image1": "nowhere.jpg"}, OSError, r"nowhere\.jpg"),
         ({"path": "nowhere/page.html"}, FileNotFoundError, r"cannot write .*page\.html: there is no folder"),
     ],
