@@ -183,11 +183,13 @@ def test_filters_by_mask_and_by_value(page, case):
     page.find("#show-inliers").click()
     assert page.shown() == np.sum(~inliers)
     page.find("#show-inliers").click()
+    assert page.text("#filtered") == "probability"
     page.press("#low", *[keys.ARROW_RIGHT] * 30)
     page.press("#high", *[keys.ARROW_LEFT] * 5)
     assert page.text("#range") == "0.30 to 0.95"
     assert page.shown() == np.sum((p >= 0.3) & (p <= 0.95))
     page.find("input[value=belief]").click()
+    assert page.text("#filtered") == "value"
     assert page.shown() == np.sum((case.result.beliefs >= 0.3) & (case.result.beliefs <= 0.95))
     page.press("#step", keys.ARROW_LEFT)
     assert page.find("input[value=belief]").is_selected()

@@ -182,6 +182,7 @@ function setColour(colour) {
   document.querySelector(`input[name=colour][value=${colour}]`).checked = true;
   const names = { posterior: "posterior", belief: "belief", inliers: "outlier or inlier", rival: "of the rival, of both, of the model" };
   element("scale-name").textContent = names[colour];
+  element("filtered").textContent = colour === "posterior" ? "probability" : "value";
 }
 
 function update() {
