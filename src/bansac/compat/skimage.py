@@ -9,14 +9,13 @@ define a :class:`bansac.Problem`.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.compat.return_values import naming
+from bansac.compat.return_values import is_returned, naming, warn_of_doubt
 from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line
 from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
@@ -58,7 +57,7 @@ def ransac(
     data, model_class, is_data_valid, stop_sample_num, stop_residuals_sum, initial_inliers
         As for ``skimage.measure.ransac``.
     min_samples : int
-        Sample size; ignored by the compiled estimators.
+        Sample size. Models of the compiled estimators with fewer inliers are not returned.
     residual_threshold : float
         Residuals of inliers are smaller; 0 finds no inliers, with scikit-image's warning.
     is_model_valid : callable, optional
@@ -76,7 +75,8 @@ def ransac(
     Returns
     -------
     model : object
-        Model of the inliers. If there is none, None with a warning.
+        Model of the inliers. If there is none, None with a warning. A model of the compiled estimators in doubt comes
+        with a :class:`bansac.compat.DoubtWarning`; in :func:`bansac.compat.strict` it is None.
     inliers : (N,) ndarray of bool
         Mask of residuals below the threshold; None without a model. The compiled estimators use the residuals of the
         returned model, scikit-image those of the model before the last fit. The residuals of an ellipse are then
@@ -109,7 +109,7 @@ def ransac(
         if stop_probability not in (0.0, 1.0):
             settings["confidence"] = stop_probability
         with naming(("max_trials", "residual_threshold", "stop_probability")):
-            return _run_compiled(model_class, arrays, residual_threshold, settings)
+            return _run_compiled(model_class, arrays, min_samples, residual_threshold, settings)
 
     from skimage.measure import ransac as loop
 
@@ -132,13 +132,12 @@ def _is_compiled(model_class: Any, arrays: tuple[NDArray[Any], ...]) -> bool:
 
 
 def _run_compiled(
-    model_class: Any, arrays: tuple[NDArray[Any], ...], threshold: float, settings: dict[str, Any]
+    model_class: Any, arrays: tuple[NDArray[Any], ...], min_samples: int, threshold: float, settings: dict[str, Any]
 ) -> tuple[Any, Bools | None]:
     """Run a compiled estimator and return its model as an instance of the class."""
     estimate, as_matrix = _COMPILED[model_class.__name__]
     result = estimate(*(as_floats("data", array) for array in arrays), threshold=threshold, **settings)
-    if result.model is None:
-        warnings.warn(result.message, stacklevel=3)
+    if not is_returned(result, min_samples):
         return None, None
     if as_matrix:
         matrix = result.model if result.model.shape == (3, 3) else np.vstack([result.model, [0.0, 0.0, 1.0]])
@@ -151,6 +150,6 @@ def _run_compiled(
         return model_class(np.array([x, y]), np.array([a, b]), angle), result.inliers.copy()
     model = model_class.from_estimate(*(array[result.inliers] for array in arrays))
     if not model:
-        warnings.warn(f"{model_class.__name__} does not fit the inliers", stacklevel=3)
+        warn_of_doubt(f"no model: {model_class.__name__} does not fit the inliers")
         return None, None
     return model, np.asarray(np.abs(model.residuals(*arrays)) < threshold)
