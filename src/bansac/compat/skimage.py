@@ -57,7 +57,7 @@ def ransac(
     data, model_class, is_data_valid, stop_sample_num, stop_residuals_sum, initial_inliers
         As for ``skimage.measure.ransac``.
     min_samples : int
-        Sample size. Models of the compiled estimators with fewer inliers are not returned.
+        Sample size; ignored by the compiled estimators.
     residual_threshold : float
         Residuals of inliers are smaller; 0 finds no inliers, with scikit-image's warning.
     is_model_valid : callable, optional
@@ -109,7 +109,7 @@ def ransac(
         if stop_probability not in (0.0, 1.0):
             settings["confidence"] = stop_probability
         with naming(("max_trials", "residual_threshold", "stop_probability")):
-            return _run_compiled(model_class, arrays, min_samples, residual_threshold, settings)
+            return _run_compiled(model_class, arrays, residual_threshold, settings)
 
     from skimage.measure import ransac as loop
 
@@ -132,12 +132,12 @@ def _is_compiled(model_class: Any, arrays: tuple[NDArray[Any], ...]) -> bool:
 
 
 def _run_compiled(
-    model_class: Any, arrays: tuple[NDArray[Any], ...], min_samples: int, threshold: float, settings: dict[str, Any]
+    model_class: Any, arrays: tuple[NDArray[Any], ...], threshold: float, settings: dict[str, Any]
 ) -> tuple[Any, Bools | None]:
     """Run a compiled estimator and return its model as an instance of the class."""
     estimate, as_matrix = _COMPILED[model_class.__name__]
     result = estimate(*(as_floats("data", array) for array in arrays), threshold=threshold, **settings)
-    if not is_returned(result, min_samples):
+    if not is_returned(result, 1):  # scikit-image returns any model with an inlier
         return None, None
     if as_matrix:
         matrix = result.model if result.model.shape == (3, 3) else np.vstack([result.model, [0.0, 0.0, 1.0]])
