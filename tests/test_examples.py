@@ -1,7 +1,7 @@
 """The examples of the documentation run, and the commands in it exist with their options.
 
 The Python blocks of a page run one after the other, with the names of those before. A block that cannot run here has
-the comment ``<!-- not run: REASON -->`` before it.
+the comment ``<!-- not run: REASON -->`` before it. One with ``<!-- needs PACKAGE -->`` runs where that is installed.
 """
 
 import json
@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ PAGES = {
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/README.md")
     for path in sorted(ROOT.glob(pattern))
 }
-FENCE = re.compile(r"^(?:<!-- not run: (?P<reason>.+?) -->\n\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
+COMMENT = r"<!-- (?:not run: (?P<reason>.+?)|needs (?P<needs>\w+)) -->\n\n"
+FENCE = re.compile(rf"^(?:{COMMENT})?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
 
 
 def blocks(page: str, language: str) -> Iterator[re.Match[str]]:
@@ -37,7 +39,7 @@ def program(page: str) -> str:
     """Return the Python blocks of a page as one file, whose lines have the numbers that they have on the page."""
     lines = [""] * (PAGES[page].count("\n") + 1)
     for fence in blocks(page, "python"):
-        if fence["reason"] is None:
+        if fence["reason"] is None and (fence["needs"] is None or find_spec(fence["needs"])):
             first = PAGES[page].count("\n", 0, fence.start("code"))
             code = fence["code"].splitlines()
             lines[first : first + len(code)] = code

@@ -74,6 +74,10 @@ def test_a_public_package_is_an_attribute(name: str) -> None:
     )
 
 
+def test_the_geometry_shows_its_functions_only() -> None:
+    assert {"np", "math", "apply_transform"} & set(dir(bansac.geometry)) == {"apply_transform"}
+
+
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         bansac.no_such_name  # noqa: B018

@@ -5,6 +5,7 @@ import pytest
 from skimage import measure, transform
 
 import bansac
+from bansac.compat import DoubtWarning, strict
 from bansac.compat.skimage import ransac
 from bansac.geometry import apply_transform
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -142,7 +143,7 @@ def test_classes_of_scikit_image_are_compiled():
     model, inliers = ransac(data, measure.LineModelND, 2, 0.2)
     assert type(model) is measure.LineModelND
     assert inliers[good].all()
-    with pytest.warns(UserWarning, match="line"):
+    with pytest.warns(DoubtWarning, match="no model: .*line"):
         assert ransac(np.ones((5, 2)), measure.LineModelND, 2, 0.2) == (None, None)
 
 
@@ -164,3 +165,14 @@ def test_a_threshold_of_0_is_the_warning_of_scikit_image():
     for loop in (ransac, measure.ransac):
         with pytest.warns(UserWarning, match="No inliers found"):
             assert loop(data, measure.LineModelND, 2, 0) == (None, None)
+
+
+def test_models_in_doubt_come_with_a_warning_and_are_none_if_strict():
+    data = measure.CircleModel((10, 12), 3).predict_xy(np.linspace(0, 6, 100))
+    with pytest.warns(DoubtWarning, match="in doubt: .* the threshold of 5 is too large") as warned:
+        model, inliers = ransac(data, measure.CircleModel, 3, 5)
+    assert model.radius == pytest.approx(3)
+    assert inliers.all()
+    assert warned[0].filename == __file__
+    with strict():
+        assert ransac(data, measure.CircleModel, 3, 5) == (None, None)

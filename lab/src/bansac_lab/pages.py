@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.option_fields import documentation
-from bansac.engine.option_groups import Network, Restarts
 from bansac.engine.options import Options
 from bansac_lab.known_scenes import FUNCTIONS, known_scene
 from bansac_lab.measurements import MEASUREMENTS, find_measurement
@@ -112,10 +111,10 @@ MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTAL
 
 
 def options() -> str:
-    """Return the tables of the options, one a group, from the fields of ``Options``."""
+    """Return the tables of the options, one a heading, from the fields of ``Options``."""
     groups: dict[str, list[list[str]]] = {}
-    texts = documentation(Options) | documentation(Network) | documentation(Restarts)
-    for field in (field for kind in (Options, Network, Restarts) for field in dataclasses.fields(kind)):
+    texts = documentation(Options)
+    for field in dataclasses.fields(Options):
         is_group = dataclasses.is_dataclass(field.default)
         value = f"{type(field.default).__name__}()" if is_group else repr(field.default)
         default, (words, text) = f"`{value}`".replace("'", '"'), texts[field.name]

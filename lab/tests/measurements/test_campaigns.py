@@ -7,6 +7,7 @@ import pytest
 from numba import config
 
 from bansac.synthetic import epipolar_matches
+from bansac_lab import reports
 from bansac_lab.known_scenes import FUNCTIONS, SCENES, known_scene
 from lab.tests.measurements.short_form import run
 from lab.tests.pair_sets import ratios, write_files, write_homography_set, write_pose_set
@@ -79,6 +80,10 @@ def test_scale(monkeypatch: pytest.MonkeyPatch) -> None:
         errors = document["tables"]["scale-errors"]["rows"][-1]["values"]
         assert errors[1] < errors[0] < scale.SPATIAL_NOISE
         assert f"| {problem}, 60 % inliers, default | " in tables["scale"]
+    labels = [row.label for row in scale.page_table(reports.bench("scale")).rows]
+    assert "H, 10 % inliers, default" in labels
+    assert "H, 60 % inliers, poselib" in labels
+    assert "H, 10 % inliers, poselib" not in labels
 
 
 def test_labelled_matches(data: Path) -> None:

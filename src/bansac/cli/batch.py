@@ -72,7 +72,9 @@ def show_outcome(out: Path, outcome: BatchSummary, *, json: bool, **more: Any) -
     if json:
         print_json({"out": str(out), **vars(outcome), **more})
     else:
-        show_failures(outcome.failed)
+        images = more.get("failed_images", {})
+        of_images = {name for name, reason in outcome.failed.items() if reason.partition(": ")[0] in images}
+        _show_failures(images | {name: reason for name, reason in outcome.failed.items() if name not in of_images})
         without = outcome.pairs - outcome.successes - len(outcome.failed)
         report.print(
             f"{out}: {outcome.pairs} pairs, {outcome.new} of them new; "
@@ -82,7 +84,7 @@ def show_outcome(out: Path, outcome: BatchSummary, *, json: bool, **more: Any) -
     raise typer.Exit(0 if outcome.successes else NO_MODEL)
 
 
-def show_failures(failed: Mapping[str, str]) -> None:
+def _show_failures(failed: Mapping[str, str]) -> None:
     """Print the first failures."""
     for name, message in list(failed.items())[:_SHOWN]:
         notes.print(f"bansac: {name}: {message}", markup=False)

@@ -13,7 +13,7 @@ from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import check_out, estimate_pairs
 from bansac.cli import arguments
 from bansac.cli.answer import FIGURES, estimate_two_view, matrices, write_figures
-from bansac.cli.batch import make_job, show_failures, show_outcome
+from bansac.cli.batch import make_job, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
 from bansac.cli.output import check_new_file, leave, result_folder
 from bansac.executors import ItemFailure, threads
@@ -150,7 +150,5 @@ def _match_folder(asked: Options) -> None:
             job, sources, path, [asked.image1], executor, workers, show_progress, overwrite=asked.overwrite
         )
     failed = {name: answer.reason for name, answer in features.items() if isinstance(answer, ItemFailure)}
-    if not asked.json:
-        show_failures(failed)
     more = {"images": len(features), "failed_images": failed, "features": str(store.folder)}
     show_outcome(path, outcome, json=asked.json, **more)

@@ -37,7 +37,7 @@ class DoubtWarning(UserWarning):
 
 @contextlib.contextmanager
 def strict() -> Iterator[None]:
-    """Let the functions of ``bansac.compat.cv2`` return None for models in doubt, without warnings.
+    """Let the functions of ``bansac.compat`` return None for models in doubt, without warnings.
 
     Examples
     --------
@@ -64,10 +64,10 @@ def answer(result: Result, sample_size: int, mask: Any) -> Answer:
 
 
 def is_returned(result: Result, sample_size: int) -> bool:
-    """Return whether a caller of OpenCV gets the model of a result.
+    """Return whether the caller gets the model of a result.
 
-    These models are returned: significant ones, those of a minimal sample, and, with a warning, those with the
-    inliers of a minimal sample or more, which is OpenCV's rule.
+    These models are returned: significant ones, those of ``sample_size`` data, and, with a warning, those with at least
+    ``sample_size`` inliers. For a minimal sample this is OpenCV's rule.
     """
     if result.model is not None and (result.success or len(result.inliers) == sample_size):
         return True

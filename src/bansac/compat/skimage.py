@@ -9,14 +9,13 @@ define a :class:`bansac.Problem`.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.compat.return_values import naming
+from bansac.compat.return_values import is_returned, naming, warn_of_doubt
 from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line
 from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
@@ -76,7 +75,8 @@ def ransac(
     Returns
     -------
     model : object
-        Model of the inliers. If there is none, None with a warning.
+        Model of the inliers. If there is none, None with a warning. A model of the compiled estimators in doubt comes
+        with a :class:`bansac.compat.DoubtWarning`; in :func:`bansac.compat.strict` it is None.
     inliers : (N,) ndarray of bool
         Mask of residuals below the threshold; None without a model. The compiled estimators use the residuals of the
         returned model, scikit-image those of the model before the last fit. The residuals of an ellipse are then
@@ -137,8 +137,7 @@ def _run_compiled(
     """Run a compiled estimator and return its model as an instance of the class."""
     estimate, as_matrix = _COMPILED[model_class.__name__]
     result = estimate(*(as_floats("data", array) for array in arrays), threshold=threshold, **settings)
-    if result.model is None:
-        warnings.warn(result.message, stacklevel=3)
+    if not is_returned(result, 1):  # scikit-image returns any model with an inlier
         return None, None
     if as_matrix:
         matrix = result.model if result.model.shape == (3, 3) else np.vstack([result.model, [0.0, 0.0, 1.0]])
@@ -151,6 +150,6 @@ def _run_compiled(
         return model_class(np.array([x, y]), np.array([a, b]), angle), result.inliers.copy()
     model = model_class.from_estimate(*(array[result.inliers] for array in arrays))
     if not model:
-        warnings.warn(f"{model_class.__name__} does not fit the inliers", stacklevel=3)
+        warn_of_doubt(f"no model: {model_class.__name__} does not fit the inliers")
         return None, None
     return model, np.asarray(np.abs(model.residuals(*arrays)) < threshold)

@@ -45,6 +45,9 @@ _DISTINCT = 100
 # A shift counts from this number of its standard deviations on, and this share of the median depth.
 _SHIFTED, _LARGE = 5.0, 0.2
 
+# Depths agree with one of two motions only if their noise is larger with the other one by this factor.
+_WORSE = 1.5
+
 _DISAGREE = "the depths do not agree with the matches"
 
 
@@ -60,9 +63,10 @@ def solve_with_depths(request: Request, depths: Floats, conclude: Callable[[Solu
             solution = _search(part, most)
             if solution is None:
                 continue
-            fitted = use_depths(_as_matrix(solution, request), depths)
+            solution = _as_matrix(solution, request)
+            fitted = use_depths(solution, depths)
             if fitted is not None:
-                return finish(fitted, "; the depths agree with the matches")
+                return finish(_of_plane(fitted, conclude(solution), depths), "; the depths agree with the matches")
             if part is request:
                 return finish(conclude(solution), f"; {_DISAGREE}")
     return solve(replace(request, hint="; ".join(filter(None, (request.hint, _DISAGREE)))), conclude)
@@ -126,6 +130,26 @@ def use_depths(solution: Solution, depths: Floats) -> Solution | None:
         members = solution.inliers & (_triangulate(model, rays) > 0.0).all(axis=0)
     pose = RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]))
     return replace(solution, public=pose, rival=None)
+
+
+def _of_plane(fitted: Solution, plane: Solution, depths: Floats) -> Solution:
+    """Return the motion of the plane of the inliers, unless the depths agree much better with that of the last fit.
+
+    The homography of a plane is more accurate than points with depths. Depths decide between its two motions.
+    """
+    if fitted.verdict.configuration != "planar" or not plane.is_of_plane:
+        return fitted
+    rays = np.ascontiguousarray(fitted.request.data[:4])
+    known = fitted.inliers & plane.inliers & (depths > 0.0).any(axis=0)
+    some = np.compress(known, np.vstack([rays, depths]), axis=1)
+    own, other = (np.append(model_of(np.column_stack(pose)), [1.0, 0.0]) for pose in (fitted.public, plane.public))
+    seen = _triangulate(other, some[:4])
+    if not (seen > 0.0).all() or _noise_of_depths(other, some) > _WORSE * _noise_of_depths(own, some):
+        return fitted
+    R, t = plane.public
+    model = _scaled(R, t, some[4:], seen)
+    pose = RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]))
+    return replace(plane, public=pose, rival=None)
 
 
 def _reconstruct(solution: Solution) -> tuple[Floats, Floats, Floats, Bools]:

@@ -186,3 +186,8 @@ def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike
     squares = squared_focals(matrix.flatten(), x1, y1, x2, y2)
     f1, f2 = (math.sqrt(square) if square > 0.0 else math.nan for square in squares)
     return f1, f2
+
+
+def __dir__() -> list[str]:
+    """Return the names that this module defines, without those that it imports."""
+    return [name for name, value in globals().items() if getattr(value, "__module__", "") == __name__]

@@ -14,7 +14,6 @@ the true centres from their mean. The error of the focal lengths is the median o
 """
 
 import dataclasses
-import functools
 import shutil
 import tempfile
 import time
@@ -307,29 +306,11 @@ def table(document: Document) -> Table:
     return plain_table(["database", "verified by", *_COLUMNS, "verification, s"], rows, note)
 
 
-def centres(document: Document, database: str) -> str:
-    """Return how much better or worse the camera centres are than COLMAP's."""
-    methods = document["databases"][database]
-    ours, theirs = (methods[method]["center_error"] for method in METHODS)
-    return f"{100 * abs(ours / theirs - 1):.0f} % {'better' if ours < theirs else 'worse'}"
-
-
-def inliers(document: Document, method: str) -> str:
-    """Return the inlier matches where a quarter of the matches is right."""
-    return f"{document['databases'][list(SYNTHETIC)[-1]][method]['inlier_matches']:,.0f}"
-
-
 MEASUREMENT = of_module(
     __name__,
     title="Reconstructions of COLMAP from verified databases",
     options=(NEEDED_DATA, Option("repeats", int, 5, "Verifications and reconstructions of a database.", least=1)),
     tables={"colmap": table},
-    figures={
-        "colmap-fountain": functools.partial(centres, database="fountain-P11"),
-        "colmap-herz": functools.partial(centres, database="Herz-Jesus-P8"),
-        "colmap-inliers": functools.partial(inliers, method="COLMAP"),
-        "bansac-inliers": functools.partial(inliers, method="bansac"),
-    },
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name, known in REAL.values() if known],
     packages=("pycolmap",),
 )

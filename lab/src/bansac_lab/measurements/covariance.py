@@ -142,10 +142,11 @@ def table(document: Document) -> Table:
 
 
 def awkward_table(document: Document) -> Table:
-    """Return the table of the awkward cases: coverage, share of doubts, and the coverage of the others."""
+    """Return the table of the awkward cases with doubts: coverage, share of doubts, and the coverage of the others."""
     rows = []
     for case, name in ((case, name) for case, (names, _) in AWKWARD.items() for name in names):
-        if (cell := document["problems"].get(name, {}).get(case)) is not None:
+        cell = document["problems"].get(name, {}).get(case)
+        if cell is not None and cell["doubted"] >= 1.0 - COVERED:
             rest = cell["coverage_without_doubt"]
             figures = (share(cell["coverage"]), share(cell["doubted"]), "" if rest is None else share(rest))
             rows.append([case, f"`{name}`", *figures])

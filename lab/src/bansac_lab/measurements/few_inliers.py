@@ -216,7 +216,6 @@ MEASUREMENT = of_module(
     tables={"few-inliers": page_table, "stops": functools.partial(stored_table, name="stops")},
     reports={"stops": ("stops",)},  # of ``--methods default``
     figures={
-        "hard-E": functools.partial(beside_others, problem="E"),
         "hard-F": functools.partial(beside_others, problem="F"),
         "hard-F-false": functools.partial(false_successes, problem="F"),
         "hard-unrelated": unrelated_successes,

@@ -100,19 +100,6 @@ def group(method: str) -> str:
     return _GROUPS[1 if method in _OURS.split() else 2]
 
 
-def presets(*documents: Document) -> Table:
-    """Return accuracy and time of the presets, and of the paper's P-BANSAC, which is ``preset="paper"`` with scores."""
-
-    def cells(method: str) -> Iterable[str]:
-        for document in documents:
-            mean, key = document["mean"].get(method), ACCURACY[document["protocol"]["kind"]]
-            yield "-" if mean is None else f"{share(mean[key])}, {mean['ms_mean']:.2f} ms"
-
-    methods = {"none": "default", '`"fast"`': "fast", '`"accurate"`': "accurate", '`"paper"`': "p-bansac"}
-    kinds = (document["protocol"]["kind"] for document in documents)
-    return plain_table(["`preset`", *kinds], ([name, *cells(method)] for name, method in methods.items()))
-
-
 _AGAINST = {"default": "", "poselib-prosac": "PoseLib with progressive sampling ", "opencv-magsac": "OpenCV's MAGSAC "}
 
 
@@ -231,14 +218,10 @@ MEASUREMENT = Measurement(
     title="Accuracy and time of estimators",
     help=__doc__,
     bind=bind,
-    tables={
-        **{name: functools.partial(accuracies, titles=titles) for name, (_, titles) in _TABLES.items()},
-        "presets": presets,
-    },
+    tables={name: functools.partial(accuracies, titles=titles) for name, (_, titles) in _TABLES.items()},
     figures={"unfiltered-E": beside_others, "unfiltered-F": beside_others},
     reports={
         **{name: reports for name, (reports, _) in _TABLES.items()},
-        "presets": ("F", "E", "H_exact"),
         "unfiltered-E": ("E_0.95",),
         "unfiltered-F": ("F_0.95",),
     },
