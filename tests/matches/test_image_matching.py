@@ -102,12 +102,6 @@ def test_files_and_arrays_give_the_same_matches(blobs, tmp_path):
     np.testing.assert_array_equal(from_files.ratios, from_arrays.ratios)
 
 
-def test_opencv_keeps_its_global_state(blobs):
-    before = cv2.getNumThreads(), cv2.useOptimized(), cv2.theRNG().uniform(0, 1) if hasattr(cv2, "theRNG") else 0
-    match_images(blobs, blobs)
-    assert (cv2.getNumThreads(), cv2.useOptimized()) == before[:2]
-
-
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.png"):
         match_images(tmp_path / "nowhere.png", np.zeros((9, 9), np.uint8))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bansac.matches.hdf5 import Reader, create_hdf5
+from bansac.matches.array_files import Reader, create_hdf5
 from bansac.matches.matches import Matches
 from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Bools, Floats, Ints

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac.matches.matches import Matches
 from bansac.maths.arrays import Floats
 
