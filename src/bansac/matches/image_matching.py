@@ -28,10 +28,6 @@ class Features:
     descriptors: Singles
     size: tuple[int, int]
 
-    def __len__(self) -> int:
-        """Return the number of features."""
-        return len(self.points)
-
 
 def match_images(
     image1: ImageLike,
