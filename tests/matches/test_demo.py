@@ -1,7 +1,5 @@
 """The pair inside the package agrees with its truth and its images."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -82,12 +80,6 @@ def test_stored_matches_are_those_of_the_photographs(stereo):
     assert (matches.ratios >= 0.9).all()
     assert np.median(np.abs(matches.x1[matches.inliers, 1] - matches.x2[matches.inliers, 1])) < 0.5
     np.testing.assert_array_equal(matches.F, stereo.F)
-
-
-def test_without_scikit_image_it_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skimage.data", None)
-    with pytest.raises(ImportError, match="pip install scikit-image"):
-        load_motorcycle()
 
 
 def test_a_failed_download_is_an_error_of_its_own(monkeypatch):

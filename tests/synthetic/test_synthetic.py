@@ -89,11 +89,6 @@ def test_noise_free_planar_scenes_have_a_plane_and_parallax(seed):
     assert transfer(data.H, data)[data.on_plane].max() < 1e-8
 
 
-def test_share_of_the_plane_is_checked():
-    with pytest.raises(ValueError, match="plane_share must lie in"):
-        planar_scene_matches(plane_share=1.1)
-
-
 @settings(max_examples=20)
 @given(seeds)
 def test_essential_and_fundamental_matrix_follow_from_the_motion(seed):
@@ -168,6 +163,8 @@ def test_bad_sizes_and_degrees_are_named():
         homography_matches(size=(1, 640))
     with pytest.raises(ValueError, match=r"^size must be"):
         epipolar_matches(size=(480, 0))
+    with pytest.raises(ValueError, match="plane_share must lie in"):
+        planar_scene_matches(plane_share=1.1)
     with pytest.raises(ValueError, match=r"^degree must be an integer >= 0, got -1"):
         polynomial_points(degree=-1)
 

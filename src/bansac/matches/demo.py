@@ -83,9 +83,7 @@ def load_motorcycle() -> StereoPair:
     try:
         left, right, disparity = data.stereo_motorcycle()
     except Exception as error:  # errors of pooch, requests and others; a ModuleNotFoundError if pooch is missing
-        raise OSError(
-            f"scikit-image cannot load its stereo_motorcycle (it is downloaded once, by pooch): {error}"
-        ) from error
+        raise OSError(f"scikit-image cannot load its stereo_motorcycle (downloaded once, by pooch): {error}") from error
     disparity = np.where(np.isfinite(disparity), disparity, np.nan).astype(np.float64)
     return StereoPair(np.asarray(left), np.asarray(right), disparity, _RECTIFIED.copy())
 

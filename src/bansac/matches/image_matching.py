@@ -146,15 +146,14 @@ def _nearest_neighbours(query: Singles, base: Singles) -> tuple[Ints, Floats]:
     nearest = np.empty(len(query), dtype=np.int64)
     ratios = np.empty(len(query))
     for start in range(0, len(query), _BLOCK):
-        block = query[start : start + _BLOCK]
+        rows = slice(start, start + _BLOCK)
+        block = query[rows]
         products = block @ base.T
         two = np.argpartition(products, -2, axis=1)[:, -2:]
         # Products do not resolve the distance of nearly equal descriptors, but differences do.
         distance = np.linalg.norm(block[:, None].astype(np.float64) - base[two], axis=2)
         swap = distance[:, 0] <= distance[:, 1]
-        nearest[start : start + _BLOCK] = np.where(swap, two[:, 0], two[:, 1])
+        nearest[rows] = np.where(swap, two[:, 0], two[:, 1])
         larger = distance.max(axis=1)
-        ratios[start : start + _BLOCK] = np.divide(
-            distance.min(axis=1), larger, out=np.ones(len(block)), where=larger > 0
-        )
+        ratios[rows] = np.divide(distance.min(axis=1), larger, out=np.ones(len(block)), where=larger > 0)
     return nearest, ratios

@@ -82,15 +82,11 @@ def _write_quartic(s: Floats) -> None:
     """Write the coefficients of the quartic in the tangent of half the angle."""
     for m in range(3):
         i, j = (m + 1) % 3, (m + 2) % 3
-        s[_V + m] = (s[_K1 + i] * s[_K3 + j] - s[_K1 + j] * s[_K3 + i]) + (
-            s[_P + i] * s[_R + j] - s[_P + j] * s[_R + i]
-        )
-        s[_V + 3 + m] = (
-            s[_K1 + i] * s[_R + j] - s[_K1 + j] * s[_R + i] + s[_P + i] * s[_K3 + j] - s[_P + j] * s[_K3 + i]
-        )
-        s[_V + 6 + m] = (
-            s[_R + i] * s[_K3 + j] - s[_R + j] * s[_K3 + i] - s[_K1 + i] * s[_P + j] + s[_K1 + j] * s[_P + i]
-        )
+        ai, pi, ri, bi = s[_K1 + i], s[_P + i], s[_R + i], s[_K3 + i]
+        aj, pj, rj, bj = s[_K1 + j], s[_P + j], s[_R + j], s[_K3 + j]
+        s[_V + m] = (ai * bj - aj * bi) + (pi * rj - pj * ri)
+        s[_V + 3 + m] = ai * rj - aj * ri + pi * bj - pj * bi
+        s[_V + 6 + m] = ri * bj - rj * bi - ai * pj + aj * pi
     c, sine, cc, cs, ss = 0.0, 0.0, 0.0, 0.0, 0.0
     for m in range(3):
         d, e = s[_D + m], s[_E + m]
