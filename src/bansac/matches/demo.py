@@ -4,7 +4,7 @@ The first pair is drawn from random numbers and letters, without a photograph, s
 both include their matches: :func:`load_demo` and :func:`load_motorcycle_matches` need only NumPy.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -68,8 +68,8 @@ def load_demo() -> Matches:
     x1, x2, ratios, H = (np.asarray(arrays[name], dtype=np.float64) for name in ("x1", "x2", "ratios", "H"))
     inliers = np.asarray(np.hypot(*(apply_transform(H, x1) - x2).T) <= 3.0)
     size1, size2 = (tuple(arrays[name].tolist()) for name in ("size1", "size2"))
-    image1, image2 = ASSETS / "demo_1.jpg", ASSETS / "demo_2.jpg"
-    return Matches(x1, x2, "demo", ratios, None, None, None, size1, size2, image1, image2, H=H, inliers=inliers)
+    matches = Matches(x1, x2, "demo", ratios, size1=size1, size2=size2, H=H, inliers=inliers)
+    return replace(matches, image1=ASSETS / "demo_1.jpg", image2=ASSETS / "demo_2.jpg")
 
 
 def load_motorcycle() -> StereoPair:

@@ -127,14 +127,8 @@ def match_features(
         back = _nearest_neighbours(features2.descriptors[nearest[kept]], features1.descriptors)[0]
         keep[kept] = back == kept
     indices = np.column_stack([np.flatnonzero(keep), nearest[keep]])
-    matches = Matches(
-        features1.points[indices[:, 0]],
-        features2.points[indices[:, 1]],
-        ratios=ratios[keep],
-        size1=features1.size,
-        size2=features2.size,
-    )
-    return matches, indices
+    x1, x2 = features1.points[indices[:, 0]], features2.points[indices[:, 1]]
+    return Matches(x1, x2, ratios=ratios[keep], size1=features1.size, size2=features2.size), indices
 
 
 def _path(image: ImageLike) -> Path | None:
