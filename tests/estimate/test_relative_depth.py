@@ -95,6 +95,13 @@ def test_a_large_shift_of_the_depths_is_removed():
     assert np.median(errors) < 1.0
 
 
+def test_the_covariance_is_that_of_the_rotation_and_of_the_direction():
+    scene = depth_matches(300, 0.6, 0.5, 0)
+    results = estimate(scene), estimate(scene, depth1=None, depth2=None)
+    some = [bansac.covariance("relative_pose", result, scene.x1, scene.x2, scene.K).matrix for result in results]
+    np.testing.assert_allclose(np.sqrt(np.diag(some[0])), np.sqrt(np.diag(some[1])), rtol=0.1)
+
+
 @pytest.mark.parametrize("image", ["depth1", "depth2"])
 def test_depths_of_one_image_and_unknown_ones_are_enough(image):
     scene = depth_matches(300, 0.3, 0.5, 4)

@@ -5,8 +5,8 @@ import pytest
 
 from bansac.evidence.duplicate_points import (
     SAME_POINT,
+    count_off_line,
     count_off_plane,
-    find_line,
     first_of_equals,
     groups_of_equals,
     threshold_of_flat,
@@ -67,19 +67,19 @@ def test_points_off_the_line_are_counted():
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 1000, 50)
     line = np.stack([x, 0.3 * x + 5])
-    assert find_line(line, 2.0)[0] == 0
+    assert count_off_line(line, 1.0) == 0
     line[1, [3, 17, 40]] += [50, -80, 200]
-    assert find_line(line, 2.0)[0] == 3
-    assert find_line(np.zeros((2, 5)), 2.0)[0] == 0
-    assert find_line(rng.uniform(0, 1000, (2, 50)), 2.0)[0] > 30
+    assert count_off_line(line, 1.0) == 3
+    assert count_off_line(np.zeros((2, 5)), 1.0) == 0
+    assert count_off_line(rng.uniform(0, 1000, (2, 50)), 1.0) > 30
 
 
 def test_points_off_a_line_of_space_are_counted():
     rng = np.random.default_rng(0)
     points = np.linspace(-5, 5, 40) * np.array([[1.0], [2.0], [-1.0]]) + 1e3
-    assert find_line(points + rng.normal(0, 0.01, points.shape), 0.2)[0] == 0
+    assert count_off_line(points + rng.normal(0, 0.01, points.shape), 0.1) == 0
     points[:, :3] += [[1.0], [0.0], [1.0]]  # across the line
-    assert find_line(points, 0.2)[0] == 3
+    assert count_off_line(points, 0.1) == 3
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
@@ -89,7 +89,7 @@ def test_points_of_a_volume_are_off_a_line_and_off_a_plane_at_any_threshold(unit
     for threshold in (0.03 * unit, 0.5 * unit, 1e3 * unit):
         flat = threshold_of_flat(AFFINE_3D, points, exact, threshold)
         assert flat == pytest.approx(min(threshold, 0.05 * unit), rel=0.05)
-        assert find_line(points, 2 * flat)[0] > 50
+        assert count_off_line(points, flat) > 50
         assert count_off_plane(points, flat) > 30
 
 

@@ -4,25 +4,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import f, f_oneway, norm
+from scipy.stats import f, norm
 
 import bansac
 from bansac.evidence import misfit
 from bansac.geometry import normalise_points
 from bansac.synthetic import epipolar_matches
+from tests.reference import misfit as reference
 
 
-@given(st.integers(0, 10_000), st.integers(20, 400), st.floats(0.0, 1.0))
-def test_the_analysis_is_that_of_scipy(seed, n, effect):
+@given(st.integers(0, 10_000), st.integers(20, 400))
+def test_the_analysis_is_that_of_the_definition(seed, n):
     rng = np.random.default_rng(seed)
-    cells = rng.integers(0, n // 6, n)
-    residuals = rng.normal(size=n) + effect * (cells % 3)
-    parts = [residuals[cells == cell] for cell in set(cells.tolist())]
-    ratio, k = f_oneway(*parts).statistic, len(parts)
-    mean_size = (n - sum(part.size**2 for part in parts) / n) / (k - 1)
-    is_large = (ratio - 1) / (ratio + mean_size - 1) > misfit.SHARE
-    expected = is_large and misfit.deviations(ratio, k - 1, n - k) > misfit.DEVIATIONS
-    assert misfit.depends_on_cell(residuals, cells, 0.0) == expected
+    data, F, inliers = rng.uniform(-1, 1, (4, n)), rng.normal(size=(3, 3)), rng.random(n) < 0.8
+    side = rng.integers(2, 5)
+    count, k, between, within, squares = misfit._analyse(data, F.ravel(), inliers, np.zeros((side, side, 2)))
+    kept = data[:, inliers]
+    groups = reference.cells(kept[:2], side)
+    ratio, first, second = reference.analysis(reference.signed_distances(F, kept), groups)
+    assert (count, k - 1, count - k) == (inliers.sum(), first, second)
+    assert between / first / (within / second) == pytest.approx(ratio)
+    assert squares == sum(groups.count(each) ** 2 for each in set(groups))
 
 
 @given(st.floats(0.2, 20), st.integers(3, 99), st.integers(10, 3000))

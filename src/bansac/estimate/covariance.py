@@ -318,11 +318,12 @@ def _ellipse(problem: Problem, model: Floats, data: Floats) -> _Chart:
 
 
 def _relative_pose(problem: Problem, model: RelativePose, data: Floats) -> _Chart:
-    turned, moved = [_turn(axis, model.R) for axis in np.eye(3)], orthogonal_axes(model.t)
-    directions = [essential_from_pose(R, model.t) for R in turned] + [essential_from_pose(model.R, t) for t in moved]
+    direction = model.t / np.linalg.norm(model.t)  # of depths, t has a length
+    turned, moved = [_turn(axis, model.R) for axis in np.eye(3)], orthogonal_axes(direction)
+    directions = [essential_from_pose(R, direction) for R in turned] + [essential_from_pose(model.R, t) for t in moved]
     basis = np.zeros((5, 12))
     basis[:3, :9], basis[3:, 9:] = np.reshape(turned, (3, 9)), moved
-    return _Chart(data, essential_from_pose(*model).ravel(), np.reshape(directions, (5, 9)), basis)
+    return _Chart(data, essential_from_pose(model.R, direction).ravel(), np.reshape(directions, (5, 9)), basis)
 
 
 def _motion(problem: Problem, model: Any, data: Floats) -> _Chart:

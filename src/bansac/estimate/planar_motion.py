@@ -134,7 +134,8 @@ def compare_off_plane(solution: Solution) -> Solution:
     """
     request, best = solution.request, solution.measured
     assert best is not None
-    problem, is_off = request.problem, mark_off_plane(request.data[:4], best.residuals, best.threshold)
+    problem, is_off = request.problem, np.empty(best.residuals.size, np.bool_)
+    mark_off_plane(request.data[:4], best.residuals, best.threshold, is_off)
     data, residuals = np.compress(is_off, request.data, axis=1), best.residuals[is_off]
     own, near = residuals <= best.threshold, residuals <= _NEAR * best.threshold
     count = np.count_nonzero(own)

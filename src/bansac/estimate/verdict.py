@@ -22,7 +22,7 @@ from bansac.evidence.configuration import (
     threshold_of_noise,
 )
 from bansac.evidence.curvature import find_simpler_curve
-from bansac.evidence.duplicate_points import determines_plane, find_line, first_of_equals, threshold_of_flat
+from bansac.evidence.duplicate_points import count_off_line, determines_plane, first_of_equals, threshold_of_flat
 from bansac.evidence.misfit import has_misfit
 from bansac.evidence.significance import (
     EXACT,
@@ -106,7 +106,7 @@ def find_verdict(
             points = np.ascontiguousarray(data[:, measured.inliers])
             flat = threshold_of_flat(problem, points, residuals, threshold)
             outliers = measured.inliers.size - measured.num_inliers
-            configuration = UNVERIFIED if find_line(points, 2.0 * flat)[0] > outliers else "collinear"
+            configuration = UNVERIFIED if count_off_line(points, flat) > outliers else "collinear"
     else:
         configuration = _FLAT.get(judgement.reason)
     simpler_curve = find_simpler_curve(problem, data, measured) if is_significant else ""

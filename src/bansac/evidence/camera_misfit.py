@@ -9,16 +9,15 @@ variance, or if it moves the pose.
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.evidence.configuration import SEARCHED
 from bansac.evidence.misfit import DEVIATIONS, SHARE, deviations
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.quaternion import matrix_of
+from bansac.maths.quaternion import entries
 from bansac.problems.problem import Problem
 
 # Radians by which the freed parameters turn the pose, or move the camera as seen from the points.
 _MOVED = 0.05
-
-_UNMOVED = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
 
 def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bools, exact: float) -> list[float]:
@@ -32,10 +31,12 @@ def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bool
         return []
     points = np.take(data, members[:: 1 + members.size // SEARCHED], axis=1)
     is_absolute = not problem.traits.of_images
-    rows = (_derive_pose if is_absolute else _derive_essential)(problem, points, model)
-    products = np.tensordot(rows, rows, ((0, 2), (0, 2)))
-    q, count = len(products) - 1, rows.shape[0] * rows.shape[2]
-    p = q - 2
+    if is_absolute:
+        p, products, count = 6, np.zeros((9, 9)), 2 * points.shape[1]
+        _multiply_pose(points, model, np.empty((2, 9)), products)
+    else:
+        p, products, count = 5, *_multiply_essential(problem, points, model)
+    q = len(products) - 1
     try:
         triangle = np.linalg.cholesky(products).T
     except np.linalg.LinAlgError:
@@ -55,25 +56,34 @@ def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bool
     return [float(1.0 - step) for step in steps[1][p : p + 1 if is_absolute else q]]
 
 
-def _derive_pose(problem: Problem, points: Floats, model: Floats) -> Floats:
-    """Return the derivatives of reprojection errors and the errors, in rows, for points in front of the camera.
+@kernel
+def _multiply_pose(points: Floats, model: Floats, rows: Floats, products: Floats) -> None:
+    """Write the products of derivatives of reprojection errors, and of the errors, for points in front of the camera.
 
     The derivatives are those by a rotation about the camera, a translation in units of the depth, the focal length and
-    the distortion.
+    the distortion. ``rows`` has space for those of one point.
     """
-    matrix, seen = matrix_of(model), points.copy()
-    seen[2:] = matrix[:, :3] @ points[2:] + matrix[:, 3:]
-    errors, derivatives = problem.linearized(seen, _UNMOVED)
-    tangents = problem.tangent_basis(_UNMOVED)
-    tangents[:3] *= 0.5  # the quaternion of a small rotation has half of its angle
-    tangents[3:] /= np.mean(1.0 / seen[4])
-    rays = errors + seen[:2]
-    further = np.stack([rays, rays * np.sum(rays * rays, axis=0), errors], axis=1)
-    return np.concatenate([tangents @ derivatives, further], axis=1)
+    r11, r12, r13, r21, r22, r23, r31, r32, r33 = entries(model)
+    t1, t2, t3 = model[4], model[5], model[6]
+    x_row, y_row, n, scale = rows[0], rows[1], points.shape[1], 0.0
+    for k in range(n):
+        scale += 1.0 / (r31 * points[2, k] + r32 * points[3, k] + r33 * points[4, k] + t3) / n
+    for k in range(n):
+        px, py, pz = points[2, k], points[3, k], points[4, k]
+        inverse = 1.0 / (r31 * px + r32 * py + r33 * pz + t3)
+        u, v = inverse * (r11 * px + r12 * py + r13 * pz + t1), inverse * (r21 * px + r22 * py + r23 * pz + t2)
+        near, squared = inverse / scale, u * u + v * v
+        x_row[0], x_row[1], x_row[2], x_row[3], x_row[4], x_row[5] = -u * v, 1.0 + u * u, -v, near, 0.0, -near * u
+        y_row[0], y_row[1], y_row[2], y_row[3], y_row[4], y_row[5] = -1.0 - v * v, u * v, u, 0.0, near, -near * v
+        x_row[6], x_row[7], x_row[8] = u, u * squared, u - points[0, k]
+        y_row[6], y_row[7], y_row[8] = v, v * squared, v - points[1, k]
+        for i in range(9):
+            for j in range(9):
+                products[i, j] += x_row[i] * x_row[j] + y_row[i] * y_row[j]
 
 
-def _derive_essential(problem: Problem, points: Floats, model: Floats) -> Floats:
-    """Return the derivatives of errors by motion and focal lengths and the errors, in rows.
+def _multiply_essential(problem: Problem, points: Floats, model: Floats) -> tuple[Floats, int]:
+    """Return the products of derivatives by motion and focal lengths, and of errors, and the number of errors.
 
     With focal lengths that are f1 and f2 times as large the matrix is diag(1, 1, f2) E diag(1, 1, f1). A step of the
     motion is about the angle by which it turns rotation or translation.
@@ -83,4 +93,5 @@ def _derive_essential(problem: Problem, points: Floats, model: Floats) -> Floats
     tangents = np.zeros((8, 10))
     tangents[:5, :9] = problem.tangent_basis(E)
     tangents[5, 2:9:3], tangents[6, 6:9], tangents[7, 9] = E[2::3], E[6:], 1.0
-    return np.asarray(tangents @ np.concatenate([derivatives, errors[:, None]], axis=1))
+    rows = (tangents @ np.concatenate([derivatives, errors[:, None]], axis=1)).transpose(1, 0, 2).reshape(8, -1)
+    return rows @ rows.T, rows.shape[1]

@@ -14,13 +14,13 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import inner_kernel, kernel, plain
-from bansac.evidence.duplicate_points import find_line, threshold_of_flat
+from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel, plain
+from bansac.evidence.duplicate_points import squared_area, squared_length, threshold_of_flat
 from bansac.evidence.false_alarms import log_binomial_tail, log_choose
 from bansac.evidence.noise_scale import SMALLEST, WIDE, estimate_threshold
 from bansac.maths.arrays import Bools, Floats, Words
 from bansac.maths.linalg import copy, matrix_entries
-from bansac.maths.rng import next_index, seed_rng
+from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.degensac import mark_plane, plane_terms, refit_plane
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
@@ -58,7 +58,7 @@ _FEWEST = 0.7
 SEARCHED = 250
 
 _solve_homography = inner_kernel(homography_4pt.solve)
-_refit_plane = kernel(refit_plane)
+_mark_plane = kernel(mark_plane)
 
 
 def find_configuration(
@@ -79,10 +79,10 @@ def find_configuration(
         return None
     if problem.traits.codimension == 2:
         return "planar"
-    is_on_plane, follows = _on_plane(data, residuals, noise, problem.traits.codimension)
-    if not is_on_plane:
+    plane = np.empty(residuals.size)
+    if not _on_plane(data, residuals, noise, problem.traits.codimension, plane):
         return "general"
-    if problem.traits.unit == "normalised" and _is_rotation(data, follows, noise):
+    if problem.traits.unit == "normalised" and _is_rotation(data, plane, noise):
         return "pure_rotation"
     return "planar"
 
@@ -103,7 +103,10 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
 
 def matches_of_plane(problem: Problem, data: Floats, residuals: Floats, threshold: float) -> Bools:
     """Mark the matches (4 x N) of the plane of most inliers of an epipolar geometry; none if few lie on one."""
-    return _on_plane(data, residuals, threshold_of_noise(problem, residuals, threshold), 1)[1]
+    threshold = threshold_of_noise(problem, residuals, threshold)
+    plane = np.empty(residuals.size)
+    _on_plane(data, residuals, threshold, 1, plane)
+    return np.asarray(plane == 1.0)
 
 
 def threshold_of_noise(problem: Problem, residuals: Floats, threshold: float) -> float:
@@ -124,107 +127,154 @@ def fit_rotation(rays: Floats) -> Floats:
     return np.asarray(U @ Vt)
 
 
+@kernel
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> tuple[bool, bool]:
     """Return whether the inliers lie on a line in one of the images, except those that chance explains.
 
     The line is the one through most of the inliers. That of a homography is in image 2, where its residuals are. Also
     return whether the others determine the model: they are enough, and most of the matches off the line.
     """
-    members, tolerance = np.flatnonzero(residuals <= threshold), TOLERANCE * threshold
-    some, free, found = members[:: 1 + members.size // SEARCHED], _FREE_OF_LINE // codimension, False
-    if members.size == 0:
+    rng, tolerance, low, high = fixed_rng(), TOLERANCE * threshold, NEAR * threshold, FAR * threshold
+    free, found = _FREE_OF_LINE // codimension, False
+    members, size = np.empty(residuals.size, np.int64), 0
+    for k in range(residuals.size):
+        members[size] = k
+        size += 1 if residuals[k] <= threshold else 0
+    if size == 0:
         return True, False
-    for x in (data[:2], data[2:])[codimension - 1 :]:
-        _, i, j = find_line(np.take(x, some, axis=1), tolerance)
-        first, along = x[:, some[i], None], x[:, some[j]] - x[:, some[i]]
-        across = along[0] * (x - first)[1] - along[1] * (x - first)[0]
-        off = residuals[(across * across >= tolerance * tolerance * (along @ along)) & (i != j)]
-        support = np.count_nonzero(off <= threshold)
-        few = support <= (1.0 - _FEWEST) * members.size
-        if few and is_chance(off, threshold, free, codimension, 0.0):
+    step = 1 + size // SEARCHED
+    n = (size + step - 1) // step
+    some = np.empty((2, n))
+    for image in range(codimension - 1, 2):
+        x, y = 2 * image, 2 * image + 1
+        for k in range(n):
+            some[0, k], some[1, k] = data[x, members[k * step]], data[y, members[k * step]]
+        fewest, first, second = n, 0, 0
+        for _ in range(_SAMPLES):
+            i, j = next_index(rng, n), next_index(rng, n)
+            limit = tolerance * tolerance * squared_length(some, 0, 1, i, j)  # 0 for equal points, which give no line
+            off = 0
+            for k in range(n):
+                off += 0 if squared_area(some, 0, 1, i, j, k) < limit else 1
+            if off < fewest:
+                fewest, first, second = off, members[i * step], members[j * step]
+        limit = tolerance * tolerance * squared_length(data, x, y, first, second)
+        support, near, others = 0, 0, 0
+        for k in range(residuals.size if fewest < n else 0):
+            off_line, r = not squared_area(data, x, y, first, second, k) < limit, residuals[k]
+            support += 1 if off_line and r <= threshold else 0
+            near += 1 if off_line and low < r <= high else 0
+            others += 1 if off_line else 0
+        if support <= (1.0 - _FEWEST) * size and is_chance(support, near, others, free, codimension, 0.0):
             found = True
-            if support < free or 2 * support <= off.size:
+            if support < free or 2 * support <= others:
                 return True, False
     return found, found
 
 
-def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int) -> tuple[bool, Bools]:
+@kernel
+def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
     """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
     Those near the homography are tested apart, too: among all matches off it, chance explains a few inliers of depth.
-    Also mark the matches that follow the homography, none if few inliers follow it.
+    ``follows`` is set to 1 for the matches that follow the homography and to 0 for the others. It is 0 everywhere if
+    few inliers follow it.
     """
-    searched, H, follows = take_some(data, residuals <= threshold), np.empty(9), np.zeros(residuals.size)
-    on_plane = find_plane(searched, threshold, seed_rng(0), H)
+    follows[:] = 0.0
+    searched, support = take_some(data, residuals <= threshold)
+    models, scratch, near, others = np.empty((2, 9)), np.empty(homography_dlt.SCRATCH), 0, residuals.size
+    on_plane = find_plane(searched, threshold, fixed_rng(), models)
     if on_plane < _FEWEST * searched.shape[1] or on_plane == 0:
-        return is_chance(residuals, threshold, FREE_OF_PLANE, codimension, 0.0), follows > 0.0
-    tolerance, scratch = (TOLERANCE * threshold) ** 2, np.empty(homography_dlt.SCRATCH)
-    _refit_plane(data, tolerance, H, np.empty(9), follows, scratch)
-    distances, is_on = plane_distances(data, H), follows > 0.0
+        return is_chance(support, near, others, FREE_OF_PLANE, codimension, 0.0)
+    refit_plane(data, squared_tolerance(threshold), models[1], models[0], follows, scratch)
     for reach in (FAR * threshold, np.inf):  # the matches that noise may have moved off the plane, then all
-        off = ~is_on & (distances <= reach)
-        if not is_chance(
-            residuals[off], threshold, FREE_OF_PLANE, codimension, rate_by_noise(threshold, distances[off])
-        ):
-            return False, is_on
-    return True, is_on
+        support, near, others, by_noise = 0, 0, 0, 0.0
+        for k in range(residuals.size):
+            distance, r = plane_distance(data, models[1], k), residuals[k]
+            if follows[k] == 0.0 and distance <= reach:
+                support += 1 if r <= threshold else 0
+                near += 1 if NEAR * threshold < r <= FAR * threshold else 0
+                others += 1
+                by_noise += rate_by_noise(threshold / distance)
+        if not is_chance(support, near, others, FREE_OF_PLANE, codimension, by_noise / max(others, 1)):
+            return False
+    return True
 
 
-def is_chance(residuals: Floats, threshold: float, free: int, codimension: int, by_noise: float) -> bool:
-    """Return whether chance explains the inliers among matches off a line or plane, from their residuals.
+@inner_kernel
+def is_chance(support: int, near: int, n: int, free: int, codimension: int, by_noise: float) -> bool:
+    """Return whether chance explains the inliers among the ``n`` matches off a line or plane.
 
-    By chance, a match is an inlier with the rate estimated from residuals of 2 to 10 thresholds, or with the rate
+    ``support`` is the number of these inliers, ``near`` that of the matches with a residual from 2 to 10 thresholds. By
+    chance, a match is an inlier with the rate estimated from residuals beyond the threshold, or with the rate
     ``by_noise`` if that is larger. Any ``free`` matches fit the model, so the bound of the probability is multiplied by
     the number of ways to choose them.
     """
-    n, support = residuals.size, int(np.count_nonzero(residuals <= threshold))
     if support <= free:
         return True
-    near = np.count_nonzero((residuals > NEAR * threshold) & (residuals <= FAR * threshold))
     rate = min(max((near + 1.0) / ((FAR**codimension - NEAR**codimension) * (n + 1.0)), by_noise), 1.0)
-    return plain(log_choose)(n, free) + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
+    return log_choose(n, free) + log_binomial_tail(support - free, n - free, rate) > _SIGNIFICANT
 
 
-def _is_rotation(data: Floats, follows: Bools, threshold: float) -> bool:
+def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
     """Return whether the rays that follow a homography also follow a rotation."""
-    rays = np.compress(follows, data, axis=1)
-    on = plane_distances(rays, fit_rotation(rays).ravel()) < TOLERANCE * threshold
-    return bool(np.count_nonzero(on) >= _ROTATION_SHARE * on.size)
+    rays = np.compress(plane == 1.0, data, axis=1)
+    count = rays.shape[1]
+    H, squared = fit_rotation(rays).ravel(), plain(squared_tolerance)(threshold)
+    on = _mark_plane(rays, H, squared, np.empty(count))
+    return bool(on >= _ROTATION_SHARE * count)
 
 
-def take_some(data: Floats, members: Bools) -> Floats:
-    """Return the members, or some of them if they are many."""
-    indices = np.flatnonzero(members)
-    return np.take(data, indices[:: 1 + indices.size // SEARCHED], axis=1)
+@inlined
+def squared_tolerance(threshold: float) -> float:
+    """Return the squared distance within which a match follows a plane."""
+    return TOLERANCE * TOLERANCE * threshold * threshold
 
 
-def rate_by_noise(threshold: float, distances: Floats) -> float:
-    """Return the mean probability that noise moves matches off the plane but not off their epipolar lines.
+@allocating_kernel
+def take_some(data: Floats, members: Bools) -> tuple[Floats, int]:
+    """Return the members, or some of them if they are many, and their number."""
+    size = 0
+    for k in range(members.size):
+        size += 1 if members[k] else 0
+    step = 1 + size // SEARCHED
+    taken, seen = np.empty((4, (size + step - 1) // step)), 0
+    for k in range(members.size):
+        if members[k]:
+            if seen % step == 0:
+                for c in range(4):
+                    taken[c, seen // step] = data[c, k]
+            seen += 1
+    return taken, size
+
+
+@inlined
+def rate_by_noise(sine: float) -> float:
+    """Return the probability that noise moves a match off the plane but not off its epipolar lines.
 
     Noise has no direction. So its component across the epipolar lines is at most the threshold with the probability
-    2 / pi asin(sine), where the sine is the threshold over the distance of the match from the homography.
+    2 / pi asin(sine), where ``sine`` is the threshold over the distance of the match from the homography.
     """
-    sines = np.minimum(threshold / distances, 1.0)
-    return float(2.0 / math.pi * np.arcsin(sines).sum() / max(sines.size, 1))
+    return 2.0 / math.pi * math.asin(min(sine, 1.0))
 
 
-def plane_distances(data: Floats, H: Floats) -> Floats:
-    """Return the Sampson distances of matches from a homography, see ``plane_terms``; inf behind a camera."""
-    depth, error, scale = plain(plane_terms)(plain(matrix_entries)(H), *data)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distances = np.sqrt(error / scale)
-    return np.where((depth > 0.0) & (distances >= 0.0), distances, np.inf)
+@inlined
+def plane_distance(data: Floats, H: Floats, k: int) -> float:
+    """Return the Sampson distance of match k from a homography, see ``plane_terms``; inf if it is behind a camera."""
+    depth, error, scale = plane_terms(matrix_entries(H), data[0, k], data[1, k], data[2, k], data[3, k])
+    squared = error / scale
+    return math.sqrt(squared) if depth > 0.0 and squared >= 0.0 else np.inf
 
 
-@kernel
-def find_plane(searched: Floats, threshold: float, rng: Words, best: Floats) -> int:
-    """Write the homography that most inliers follow to ``best``; return their number.
+@allocating_kernel
+def find_plane(searched: Floats, threshold: float, rng: Words, models: Floats) -> int:
+    """Write the homography that most inliers follow to ``models[1]``; return their number.
 
     It is the best one of random samples of four inliers, fitted to all that follow it.
     """
-    n, most, tolerance = searched.shape[1], 0, TOLERANCE * TOLERANCE * threshold * threshold
-    models, on = np.empty((1, 9)), np.empty(n)
-    sample, scratch, H = np.empty(4, np.int64), np.empty(homography_dlt.SCRATCH), models[0]
+    n, most, tolerance = searched.shape[1], 0, squared_tolerance(threshold)
+    H, best, on = models[0], models[1], np.empty(n)
+    sample, scratch = np.empty(4, np.int64), np.empty(homography_dlt.SCRATCH)
     for _ in range(_SAMPLES if n > 0 else 0):
         for k in range(4):
             sample[k] = next_index(rng, n)

@@ -107,14 +107,15 @@ def threshold_of_flat(problem: Problem, points: Floats, residuals: Floats, thres
 
 
 @kernel
-def find_line(x: Floats, tolerance: float) -> tuple[int, int, int]:
-    """Return the number of points ``x`` (D x N) off the line through most of them, and two of the points on it.
+def count_off_line(x: Floats, threshold: float) -> int:
+    """Return the number of points ``x`` (D x N, N at least 2) off the line through most of them.
 
-    The line is the best of 48 lines through pairs of points. If all of these coincide, the two points are the same.
+    The line is the best of 32 lines through pairs of points. A point is off a line if its distance exceeds twice
+    ``threshold``.
     """
     d, n = x.shape
-    fewest, first, second = n, 0, 0
-    for k in range(48):
+    fewest = n
+    for k in range(32):
         i = k * 7919 % n
         j = (i + 1 + k * 104729 % max(n - 1, 1)) % n
         length, off = 0.0, 0
@@ -125,10 +126,9 @@ def find_line(x: Floats, tolerance: float) -> tuple[int, int, int]:
             for a in range(d):
                 for b in range(a):  # the entries of the cross product
                     square += squared_area(x, b, a, i, j, m)
-            off += 1 if square > tolerance * tolerance * length else 0
-        if off < fewest and length > 0.0:
-            fewest, first, second = off, i, j
-    return (fewest if fewest < n else 0), first, second
+            off += 1 if square > 4 * threshold * threshold * length else 0
+        fewest = off if off < fewest and length > 0.0 else fewest
+    return fewest if fewest < n else 0  # all points coincide
 
 
 def count_off_plane(x: Floats, threshold: float) -> int:

@@ -60,6 +60,7 @@ def log_factorials(n: int) -> Floats:
     return _log_factorials
 
 
+@inlined
 def log_binomial_tail(k: int, n: int, p: float) -> float:
     """Return an upper bound of log P(X >= k) for a binomial X with n trials of probability p (Chernoff and Hoeffding).
 

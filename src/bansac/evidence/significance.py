@@ -17,8 +17,8 @@ import numpy as np
 
 from bansac.evidence.duplicate_points import (
     SMALL,
+    count_off_line,
     count_off_plane,
-    find_line,
     first_of_equals,
     threshold_of_flat,
 )
@@ -204,7 +204,7 @@ def _find_flat(problem: Problem, data: Floats, measured: MeasuredModel, support:
     for point in traits.points if m > 2 and (traits.are_matches or traits.flat) else ():
         x = np.ascontiguousarray(data[list(point)][:, support])
         flat = threshold_of_flat(problem, x, measured.residuals, measured.threshold)
-        off = find_line(x, 2.0 * flat)[0]
+        off = count_off_line(x, flat)
         if off < m - 1:
             free = m - 2 - (traits.are_matches and traits.codimension == 1)
             if off < free or off <= outliers:

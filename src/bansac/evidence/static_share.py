@@ -6,10 +6,12 @@ and the moving matches of a scene behind an overlay are at other places. So a mo
 inliers do not move, many matches move and are no inliers, and the two seldom share a cell of a grid over image 1.
 """
 
+import math
+
 import numpy as np
 
 from bansac.evidence.configuration import TOLERANCE
-from bansac.evidence.misfit import cells_of
+from bansac.evidence.misfit import IN_CELL, MOST_CELLS
 from bansac.evidence.rivals import RIVAL
 from bansac.maths.arrays import Bools, Floats
 
@@ -30,7 +32,9 @@ def count_static(data: Floats, inliers: Bools, threshold: float) -> int:
 
 def _rate_mixture(points: Floats, is_first: Bools) -> float:
     """Return the number of pairs of a first and another point (2 x N) in one cell, over that of random places."""
-    cells = cells_of(points)
-    first, other = (np.bincount(cells, mask) for mask in (is_first, ~is_first))
+    side = int(min(max(math.sqrt(is_first.size / IN_CELL), 2.0), MOST_CELLS))
+    low, extent = points.min(axis=1, keepdims=True), np.ptp(points, axis=1, keepdims=True)
+    i, j = np.minimum((points - low) * (side / np.maximum(extent, 1e-300)), side - 1).astype(np.int64)
+    first, other = (np.bincount(side * i + j, mask, side * side) for mask in (is_first, ~is_first))
     pairs = np.sum(first * other / np.maximum(first + other - 1.0, 1.0))
     return float(pairs * (is_first.size - 1) / (first.sum() * other.sum()))
