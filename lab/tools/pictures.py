@@ -22,8 +22,9 @@ from PIL import Image
 import bansac
 from bansac.engine.dbn import gamma_1, initial_odds, pack_cpt, probabilities_from_odds, update_first_order
 from bansac.evidence.neighbours import neighbour_priors
-from bansac.matches import Matches, load_demo
+from bansac.matches import Matches, load_demo, load_motorcycle_matches
 from bansac.plotting import plot_matches
+from bansac.plotting.samplers import plot_samplers
 from bansac.synthetic import CurvePoints, polynomial_points
 from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from bansac_lab.measurements.budgets import ACCURACY
@@ -66,6 +67,15 @@ def few_inliers(target: Path) -> None:
     # The picture says what it shows; a test compares this with the report.
     description = {"Description": json.dumps({method: of_all[method] for method in METHODS})}
     figure.savefig(target, dpi=200, metadata=description, pil_kwargs={"optimize": True})
+
+
+def samplers(target: Path) -> None:
+    """Draw what uniform sampling and BANSAC find in the motorcycle pair in the same number of iterations."""
+    pair = load_motorcycle_matches()
+    learnt = bansac.estimate_fundamental(pair.x1, pair.x2)
+    uniform = bansac.estimate_fundamental(pair.x1, pair.x2, sampler="uniform", max_iterations=learnt.iterations)
+    figure = plot_samplers(pair, {"Uniform sampling": uniform, "BANSAC": learnt})
+    figure.savefig(target, dpi=125, pil_kwargs={"quality": 62, "optimize": True, "progressive": True})
 
 
 def estimate_demo(pair: Matches) -> bansac.Result:
@@ -226,6 +236,7 @@ def _save(draw: Callable[[], Any], dpi: int, target: Path) -> None:
 
 PICTURES: Mapping[str, Callable[[Path], None]] = {
     "few_inliers.png": few_inliers,
+    "samplers.jpg": samplers,
     "demo.jpg": partial(_save, demo, 105),
     "report.jpg": report,
     **{f"results_{name}.png": partial(_save, partial(results, name), 120) for name in ("E", "F", "H_exact")},

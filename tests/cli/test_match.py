@@ -96,7 +96,9 @@ def test_essential_matrix_goes_through_a_calibration(bansac: Any, tmp_path: Path
     calibration = tmp_path / "K.json"
     calibration.write_text(json.dumps({"K": [[width, 0, width / 2], [0, width, height / 2], [0, 0, 1]]}))
     images = pair.image1, pair.image2, "--max-size", "450"
-    shown = bansac("match", *images, "--model", "E", "--calib", calibration).stdout
+    page = tmp_path / "page.html"
+    shown = bansac("match", *images, "--model", "E", "--calib", calibration, "--report", page).stdout
+    assert re.search(r'"epipolar":\[\[(-?[\d.e-]+,){8}', page.read_text(encoding="utf-8"))  # in pixels
     for name in ("E", "R", "t"):
         assert f"  {name} = [" in shown
 

@@ -1,6 +1,7 @@
 """Figures: what they show, read back from their artists."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,13 +9,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from PIL import Image
 
 import bansac
 from bansac.estimate.result import Result, Trace
-from bansac.plotting import (
-    plot_matches,
-    plot_trace,
-)
+from bansac.matches import Matches
+from bansac.plotting import plot_matches, plot_trace
+from bansac.plotting.samplers import plot_samplers
 
 IMAGE1 = np.tile(np.linspace(0, 1, 80), (60, 1))  # 60 x 80
 IMAGE2 = np.tile(np.linspace(0, 1, 200), (120, 1))  # 120 x 200: drawn at half its size
@@ -223,3 +224,27 @@ def test_matches_without_images_are_segments_and_the_probable_are_on_top():
         result.plot(X1, X2[:2])
     with pytest.raises(ValueError, match="trace=True"):
         result.plot()
+
+
+def test_samplers_are_compared_by_the_true_matches_that_they_keep(tmp_path):
+    for name, image in (("1.png", IMAGE1), ("2.png", IMAGE2)):
+        Image.fromarray((255 * image).astype(np.uint8)).save(tmp_path / name)
+    x1, x2 = np.array([[10.0, 20], [30, 40], [50, 50]]), np.array([[25.0, 50], [75, 100], [0, 0]])
+    files = {"image1": tmp_path / "1.png", "image2": tmp_path / "2.png"}
+    matches = Matches(x1, x2, inliers=np.array([True, False, True]), **files)
+    wrong = SimpleNamespace(inliers=np.array([False, True, False]), probabilities=None, iterations=1400, success=False)
+    right = SimpleNamespace(
+        inliers=np.array([True, True, False]), probabilities=np.array([0.8, 0.6, 0.1]), iterations=9, success=True
+    )
+    figure = plot_samplers(matches, {"uniform": wrong, "BANSAC": right})
+    first, second = figure.axes
+    assert (first.get_title(), second.get_title()) == ("uniform: 0 of 2 true matches", "BANSAC: 1 of 2 true matches")
+    assert [ax.texts[0].get_text() for ax in figure.axes] == ["1,400 iterations, no success", "9 iterations, success"]
+    rejected, false, true = (lines for lines in second.collections if isinstance(lines, LineCollection))
+    assert [len(lines.get_segments()) for lines in (rejected, false, true)] == [1, 1, 1]
+    assert [lines.get_colors()[0, 3] for lines in (false, true)] == [0.6, 0.8]
+    assert first.collections[2].get_colors()[0, 3] == 1  # without probabilities
+    # Image 2 is scaled from 200 to 80 columns, and lies below image 1.
+    top = second.images[1].get_extent()[3]
+    np.testing.assert_allclose(true.get_segments()[0], [[10, 20], [0.4 * 25.5 - 0.5, top + 0.4 * 50.5]])
+    assert top > 59.5

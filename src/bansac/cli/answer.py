@@ -175,26 +175,27 @@ FIGURES = ("matches.png", "trace.png")
 """Names of the figures of :func:`write_figures`."""
 
 
-def write_figures(
-    folder: OutputFolder, images: tuple[Any, Any] | None, matches: Matches, answer: Answer, *, prefix: str = ""
-) -> None:
-    """Draw the matches by their posterior, and the trace if any."""
-    names = [prefix + name for name in FIGURES]
+def has_matplotlib() -> bool:
+    """Return whether figures can be drawn, after a note if not."""
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)
+        return False
+    return True
+
+
+def write_figures(folder: OutputFolder, images: tuple[Any, Any], matches: Matches, answer: Answer) -> None:
+    """Draw the matches by their posterior, and the trace if any."""
+    if not has_matplotlib():
         return
     from bansac import plotting
 
     result, trace = answer.result, answer.result.trace
     if trace is not None and len(trace):
-        folder.write_figure(names[1], plotting.plot_trace(trace, n_points=len(result.inliers)))
-    if images is None:
-        folder.write_figure(names[0], result.plot(matches.x1, matches.x2))
-        return
+        folder.write_figure(FIGURES[1], plotting.plot_trace(trace, n_points=len(result.inliers)))
     image1, x1 = _shrunk(images[0], matches.x1)
     image2, x2 = _shrunk(images[1], matches.x2)
     figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
-    folder.write_figure(names[0], figure)
+    folder.write_figure(FIGURES[0], figure)
 
 
 def _shrunk(image: Any, x: Floats) -> tuple[Bytes, Floats]:

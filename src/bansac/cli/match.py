@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from bansac.batch.features import FeatureStore, compute_features, image_pairs
@@ -117,7 +118,11 @@ def _match_two(asked: Options, image2: Path) -> None:
     if asked.report is not None:
         listed = {name: getattr(asked, name) for name in ("model", "ratio", "features", "max_size", "one_way")}
         listed |= {"scores": "scores" in settings, **asked.settings}
-        answer.result.report(asked.report, matches.x1, matches.x2, image1=asked.image1, image2=image2, settings=listed)
+        K, F = matrices(K1=K1, K2=K2), None
+        if len(K) == 2 and answer.model is not None:
+            F = np.linalg.inv(K["K2"]).T @ answer.model @ np.linalg.inv(K["K1"])
+        points = matches.x1, matches.x2
+        answer.result.report(asked.report, *points, image1=asked.image1, image2=image2, settings=listed, F=F)
         document["report"] = str(asked.report)
     leave(document, answer, folder, asked.report, json=asked.json, heading=f"{len(matches)} matches")
 

@@ -410,6 +410,7 @@ class Result(_Pair[Model]):
         image2: ImageLike | None = None,
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
+        F: ArrayLike | None = None,
     ) -> None:
         """Write an HTML page with the points coloured by their posterior, a summary and, with a trace, a replay.
 
@@ -429,6 +430,8 @@ class Result(_Pair[Model]):
             Further settings of the run, to be listed on the page.
         title : str or None, optional
             Heading of the page; by default the names of the images.
+        F : (3, 3) array_like or None, optional
+            Matrix of the epipolar lines, for a pose ``K2^-T E K1^-1``; by default the model if it is one.
 
         Examples
         --------
@@ -443,8 +446,11 @@ class Result(_Pair[Model]):
         """
         from bansac.plotting.report.page import write_report
 
-        rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
-        write_report(path, (x1, x2), (image1, image2), self, rows, title)
+        rows = {"threshold": threshold_in_words(self), "seed": self.seed}
+        if self.rival is not None:
+            count, shared = np.count_nonzero(self.rival.inliers), np.count_nonzero(self.rival.inliers & self.inliers)
+            rows["rival"] = f"{count} inliers at threshold {self.rival.threshold:g}, {shared} also of the model"
+        write_report(path, (x1, x2), (image1, image2), self, rows | dict(settings or {}), title, F)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

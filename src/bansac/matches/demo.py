@@ -1,4 +1,4 @@
-"""Two image pairs for examples and tests: one is part of this package, the other comes from scikit-image.
+"""Two image pairs for examples and tests: one is part of this package, the other comes in colour from scikit-image.
 
 The first pair is drawn from random numbers and letters, without a photograph, so its homography is known. The files of
 both include their matches: :func:`load_demo` and :func:`load_motorcycle_matches` need only NumPy.
@@ -91,14 +91,13 @@ def load_motorcycle() -> StereoPair:
 def load_motorcycle_matches() -> Matches:
     """Load matches of the photographs of :func:`load_motorcycle` in which uniform sampling rarely finds the model.
 
-    They are one-way nearest neighbours of RootSIFT with an SNN ratio of .9 to .99, which a ratio test rejects. The
-    photographs are not part of the package.
+    They are one-way nearest neighbours of RootSIFT with an SNN ratio of .9 to .99, which a ratio test rejects.
 
     Returns
     -------
     Matches
-        Matches in pixels with their ratios and scores, the true ``F``, and ``inliers``: the matches within 2 pixels of
-        the measured disparity.
+        Matches in pixels with their ratios and scores, the paths of grey copies of the photographs, the true ``F``, and
+        ``inliers``: the matches within 2 pixels of the measured disparity.
 
     Examples
     --------
@@ -108,4 +107,6 @@ def load_motorcycle_matches() -> Matches:
     """
     arrays, _ = read_arrays(ASSETS / "motorcycle.npz", ("x1", "x2", "ratios", "inliers"))
     x1, x2, ratios = (np.asarray(arrays[name], dtype=np.float64) for name in ("x1", "x2", "ratios"))
-    return Matches(x1, x2, "motorcycle", ratios, F=_RECTIFIED.copy(), inliers=np.asarray(arrays["inliers"], dtype=bool))
+    inliers, F = np.asarray(arrays["inliers"], dtype=bool), _RECTIFIED.copy()
+    image1, image2 = ASSETS / "motorcycle_1.jpg", ASSETS / "motorcycle_2.jpg"
+    return Matches(x1, x2, "motorcycle", ratios, image1=image1, image2=image2, F=F, inliers=inliers)

@@ -1,11 +1,14 @@
 """The page in a real browser: headless Chromium, one session for all tests."""
 
+import dataclasses
 import re
 
 import numpy as np
 import pytest
 
 import bansac
+from bansac.estimate.result import Rival
+from bansac.synthetic import epipolar_matches
 from tests.browser import open_browser, webdriver
 
 pytestmark = pytest.mark.slow
@@ -180,11 +183,13 @@ def test_filters_by_mask_and_by_value(page, case):
     page.find("#show-inliers").click()
     assert page.shown() == np.sum(~inliers)
     page.find("#show-inliers").click()
+    assert page.text("#filtered") == "probability"
     page.press("#low", *[keys.ARROW_RIGHT] * 30)
     page.press("#high", *[keys.ARROW_LEFT] * 5)
     assert page.text("#range") == "0.30 to 0.95"
     assert page.shown() == np.sum((p >= 0.3) & (p <= 0.95))
     page.find("input[value=belief]").click()
+    assert page.text("#filtered") == "value"
     assert page.shown() == np.sum((case.result.beliefs >= 0.3) & (case.result.beliefs <= 0.95))
     page.press("#step", keys.ARROW_LEFT)
     assert page.find("input[value=belief]").is_selected()
@@ -274,3 +279,68 @@ def test_without_success_there_is_no_posterior(page, tmp_path):
     assert page.shown() == 0
     page.press("#step", keys.END)
     assert page.shown() == result.num_inliers
+
+
+@pytest.fixture(scope="module")
+def two_views():
+    """Return matches and the result of their fundamental matrix, with the model of others as its rival."""
+    scene = epipolar_matches(100, inlier_ratio=0.7, noise=0.3, seed=1)
+    result = bansac.estimate_fundamental(scene.x1, scene.x2)
+    turned = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # matches are in the same row
+    own = np.arange(100) < 20
+    return scene.x1, scene.x2, dataclasses.replace(result, rival=Rival(turned, own, 1e3))
+
+
+def test_epipolar_lines_of_a_match_and_of_the_place_of_the_pointer(page, two_views, tmp_path):
+    x1, x2, result = two_views
+    dataclasses.replace(result, rival=None).report(tmp_path / "page.html", x1, x2)
+    page.open(tmp_path / "page.html")
+    i, size = int(np.argmin(result.residuals)), page.find("#picture").rect
+    page.js(f"select({i})")
+    for line, x in zip(page.js("return epipolarLines(fundamentals[0][0])"), (x1[i], x2[i]), strict=True):
+        assert abs(np.dot(line, [*x, 1])) < 2 * result.threshold * np.hypot(*line[:2])
+    page.js("select(-1)")
+    assert page.js("return epipolarLines(fundamentals[0][0])") == [None, None]
+    # The pointer is in image 2, far from all matches that are shown.
+    page.js("element('show-inliers').click(); element('show-outliers').click()")
+    at = page.js("return [panels[1].left + 0.3 * panels[1].width, 0.4 * panels[1].height]")
+    move = webdriver.ActionChains(page.driver).move_to_element_with_offset
+    move(page.find("#picture"), round(at[0] - size["width"] / 2), round(at[1] - size["height"] / 2)).perform()
+    here = page.js("return state.pointer")
+    line1, line2 = page.js("return epipolarLines(fundamentals[0][0])")
+    corner, extent = (np.array(page.js(f"return panels[1].{name}")) for name in ("corner", "extent"))
+    np.testing.assert_allclose(here["x"][:2], corner + [0.3, 0.4] * extent, atol=0.01 * extent.max())
+    assert here["panel"] == 1
+    np.testing.assert_allclose(np.cross(line1, result.model.T @ here["x"]) / np.dot(line1, line1), 0, atol=1e-9)
+    assert abs(np.dot(line2, here["x"])) < 1e-6 * np.linalg.norm(line2) * np.linalg.norm(here["x"])
+    # Lines of both images correspond: a point of one has the other as its line.
+    point = np.cross(line2, [1.0, 0.5, 7.0])
+    expected = result.model.T @ point
+    np.testing.assert_allclose(
+        np.cross(line1 / np.linalg.norm(line1), expected / np.linalg.norm(expected)), 0, atol=1e-6
+    )
+    at_the_pointer = "positions(panels[1], state.pointer.x.slice(0, 2)).map((at) => at * devicePixelRatio)"
+    pixel = f"element('picture').getContext('2d').getImageData(...{at_the_pointer}, 1, 1).data[0]"
+    assert page.js(f"return {pixel}") > 150
+    move(page.find("h1"), 0, 0).perform()
+    assert page.js("return state.pointer") is None
+
+
+def test_the_rival_is_beside_the_model(page, two_views, tmp_path):
+    x1, x2, result = two_views
+    assert not page.find("#rival").is_displayed()
+    result.report(tmp_path / "page.html", x1, x2)
+    page.open(tmp_path / "page.html")
+    page.find("#rival input").click()
+    ours, theirs = result.inliers, result.rival.inliers
+    counts = [np.count_nonzero(mask) for mask in (ours | theirs, ours & ~theirs, theirs & ~ours, ours & theirs)]
+    assert min(counts) > 0
+    words = "{} of 100 matches shown: {} of the model alone, {} of the rival alone, {} of both".format(*counts)
+    assert page.text("#shown") == words
+    colours = page.colours()
+    model, rival = (int(np.flatnonzero(mask)[0]) for mask in (ours & ~theirs, theirs & ~ours))
+    assert (colours[:, model, 2] > colours[:, model, 0] + 50).all()
+    assert (colours[:, rival, 0] > colours[:, rival, 2] + 50).all()
+    page.js(f"select({rival})")
+    assert ", inlier of the rival, outlier" in page.text("#datum")
+    assert page.js("return fundamentals.length") == 2

@@ -13,8 +13,10 @@ import pytest
 
 import bansac
 from bansac.engine.trace import Trace
-from bansac.estimate.result import threshold_in_words
+from bansac.estimate.result import Rival, threshold_in_words
 from bansac.matches import load_demo
+from bansac.plotting.report.epipolar import fundamental_of
+from bansac.synthetic import epipolar_matches
 
 ROOT = Path(__file__).resolve().parents[3]
 EVIL = "</script><script>hacked=1</script>&\"'"
@@ -119,6 +121,38 @@ def test_the_caption_of_the_picture_is_of_the_run_that_the_script_draws():
     assert caption in (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
 
 
+def test_epipolar_lines_are_those_of_fundamental_matrices_in_the_unit_of_the_points(case):
+    scene = epipolar_matches(60, inlier_ratio=0.8, noise=0.3, seed=2)
+    K = scene.K1
+    E = np.asarray(scene.E)
+    F = np.linalg.inv(scene.K2).T @ E @ np.linalg.inv(K)
+    matches = scene.x1, scene.x2, scene.inliers, 2.0
+    np.testing.assert_array_equal(fundamental_of(F, *matches), F)
+    assert fundamental_of(E, *matches) is None
+    assert fundamental_of(F, *matches[:2], np.zeros(60, bool), 2.0) is None
+    assert fundamental_of(case.result.model, case.x1, case.x2, case.result.inliers, case.result.threshold) is None
+    assert fundamental_of((E, E), *matches) is None
+
+
+def test_epipolar_lines_of_a_given_matrix(case, tmp_path):
+    F = np.arange(9.0).reshape(3, 3)
+    case.result.report(tmp_path / "page.html", case.x1, case.x2, F=F)
+    assert read_page(tmp_path / "page.html")[1]["epipolar"] == [F.ravel().tolist()]
+    case.result.report(tmp_path / "page.html", case.x1, case.x2)
+    assert read_page(tmp_path / "page.html")[1]["epipolar"] == []  # a homography
+
+
+def test_a_rival_is_listed_with_what_it_shares(case, tmp_path):
+    own = np.zeros(200, bool)
+    own[:40] = True
+    rival = Rival(case.result.model, own, 1.5)
+    dataclasses.replace(case.result, rival=rival).report(tmp_path / "page.html", case.x1, case.x2)
+    text, data = read_page(tmp_path / "page.html")
+    shared = np.count_nonzero(case.result.inliers[:40])
+    assert f"40 inliers at threshold 1.5, {shared} also of the model" in text
+    np.testing.assert_array_equal(np.unpackbits(decode(data["rival"], np.uint8), bitorder="little", count=200), own)
+
+
 def test_no_model_and_no_data(tmp_path):
     for n in (0, 3):
         points = np.arange(2.0 * n).reshape(n, 2)
@@ -139,6 +173,7 @@ def test_no_model_and_no_data(tmp_path):
         ({"x1": None}, ValueError, "x1 must be an array of real numbers, got NoneType"),
         ({"x2": None, "image2": np.zeros((9, 9))}, ValueError, "image2 must not be given without x2"),
         ({"image1": np.zeros(3)}, ValueError, "image1 must have shape"),
+        ({"F": np.eye(2)}, ValueError, r"F must have shape \(3, 3\)"),
         ({"image1": "nowhere.jpg"}, OSError, r"nowhere\.jpg"),
         ({"path": "nowhere/page.html"}, FileNotFoundError, r"cannot write .*page\.html: there is no folder"),
     ],

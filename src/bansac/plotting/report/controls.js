@@ -15,6 +15,7 @@ function describe() {
   parts.push(`residual ${Number.isFinite(residuals[i]) ? residuals[i].toPrecision(4) : "not determined"}`);
   if (posterior) parts.push(`posterior ${posterior[i].toFixed(3)}`);
   if (beliefs) parts.push(`belief ${beliefOf(i).toFixed(3)}`);
+  if (rival) parts.push(`${bit(rival, i) ? "inlier" : "outlier"} of the rival`);
   parts.push((isInlier(i) ? "inlier" : "outlier") + (state.step === ANSWER ? "" : " of the best model so far"));
   element("datum").textContent = parts.join(", ");
 }
@@ -24,6 +25,21 @@ function select(i) {
   state.selected = i;
   describe();
   draw();
+}
+
+// Select what is under the pointer, which is also a point in one of the images.
+function point(event) {
+  const [x, y] = [event.offsetX, event.offsetY];
+  state.pointer = null;
+  panels.forEach((panel, k) => {
+    const [across, down] = [(x - panel.left) / panel.width, (y - panel.top) / panel.height];
+    if (Math.min(across, down) < 0 || Math.max(across, down) > 1) return;
+    const at = [across, down].map((share, c) => panel.corner[c] + share * panel.extent[c]);
+    state.pointer = { panel: k, x: [...at, 1] };
+  });
+  const found = nearest(x, y);
+  if (found === state.selected && found < 0 && fundamentals.length) draw();
+  select(found);
 }
 
 function selectByKey(event) {
@@ -164,8 +180,9 @@ function colourOfAnswer() {
 function setColour(colour) {
   state.colour = colour;
   document.querySelector(`input[name=colour][value=${colour}]`).checked = true;
-  const names = { posterior: "posterior", belief: "belief", inliers: "outlier or inlier" };
+  const names = { posterior: "posterior", belief: "belief", inliers: "outlier or inlier", rival: "of the rival, of both, of the model" };
   element("scale-name").textContent = names[colour];
+  element("filtered").textContent = colour === "posterior" ? "probability" : "value";
 }
 
 function update() {
@@ -198,8 +215,12 @@ function connect() {
   }
   for (const id of ["show-inliers", "show-outliers", "low", "high"]) element(id).addEventListener("input", update);
   for (const type of ["pointermove", "pointerdown"]) {
-    element("picture").addEventListener(type, (event) => select(nearest(event.offsetX, event.offsetY)));
+    element("picture").addEventListener(type, point);
   }
+  element("picture").addEventListener("pointerleave", () => {
+    state.pointer = null;
+    draw();
+  });
   element("picture").addEventListener("keydown", selectByKey);
   element("step").addEventListener("input", () => {
     play(false);
@@ -213,6 +234,7 @@ function connect() {
 function start() {
   state.lines = count <= MANY;
   element("draw").hidden = panels.length < 2;
+  element("rival").hidden = !rival;
   element("scale").style.background = `linear-gradient(to right, ${data.colors.join(", ")})`;
   connect();
   setColour(colourOfAnswer());

@@ -22,8 +22,9 @@ from bansac.engine.trace import Trace
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
 from bansac.matches.storage import to_plain, write_atomically
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.validate import as_points
+from bansac.maths.validate import as_numbers, as_points
 from bansac.plotting.layout import COLORS
+from bansac.plotting.report.epipolar import fundamental_of
 
 _FILES = Path(__file__).parent
 
@@ -48,12 +49,14 @@ def write_report(
     result: Any,
     settings: Mapping[str, Any],
     title: str | None,
+    F: ArrayLike | None,
 ) -> None:
     """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs."""
     given = {"x1": points[0]} | ({} if points[1] is None else {"x2": points[1]})
     sides = [as_points(name, x, 2, len(result.inliers)) for name, x in given.items()]
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
+    given_F = None if F is None else as_numbers("F", F, (3, 3))
     panels = []
     for number, (x, image) in enumerate(zip(sides, images, strict=False), start=1):
         size = url = None
@@ -65,7 +68,7 @@ def write_report(
     if title is None:
         names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
         title = " and ".join(names) or f"{len(sides[0])} {'matches' if len(sides) == 2 else 'points'}"
-    page = _fill(title, result, _numbers_of(result, sides, panels), settings)
+    page = _fill(title, result, _numbers_of(result, sides, panels, given_F), settings)
     write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
 
 
@@ -96,7 +99,7 @@ def _hash(text: str) -> str:
     return "sha256-" + _encode(hashlib.sha256(text.encode()).digest())
 
 
-def _numbers_of(result: Any, points: list[Floats], panels: list[dict[str, Any]]) -> str:
+def _numbers_of(result: Any, points: list[Floats], panels: list[dict[str, Any]], F: Floats | None) -> str:
     """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
         "points": [_as_type(x, "<f8") for x in points],
@@ -108,10 +111,19 @@ def _numbers_of(result: Any, points: list[Floats], panels: list[dict[str, Any]])
         "posterior": _as_type(result.probabilities, "<f4"),
         "beliefs": _as_type(result.beliefs, "<f4"),
         "inliers": _as_bits(result.inliers),
+        "rival": None if result.rival is None else _as_bits(result.rival.inliers),
+        "epipolar": _epipolar(result, points) if F is None else [F.ravel()],
         "frames": _frames(trace, result.beliefs) if (trace := result.trace) and trace.frames.size else None,
     }
     text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _epipolar(result: Any, points: list[Floats]) -> list[Floats]:
+    """Return the fundamental matrices of the model and of its rival, if they are some, one row each."""
+    found = [] if len(points) < 2 else [result] if result.rival is None else [result, result.rival]
+    matrices = [fundamental_of(one.model, points[0], points[1], one.inliers, one.threshold) for one in found]
+    return [F.ravel() for F in matrices if F is not None]
 
 
 def _panel(x: Floats, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:

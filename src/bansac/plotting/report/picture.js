@@ -87,7 +87,7 @@ function draw() {
   context.clearRect(0, 0, canvas.width, canvas.height);
   for (const panel of panels) drawPanel(context, panel);
   const order = [[], []].map(() => Array.from({ length: BINS }, () => []));
-  for (const i of shown) order[isInlier(i)][Math.round(valueOf(i) * (BINS - 1))].push(i);
+  for (const i of shown) order[state.colour === "rival" ? 1 : isInlier(i)][Math.round(valueOf(i) * (BINS - 1))].push(i);
   const density = Math.min(1, Math.max(0.2, 250 / Math.max(shown.length, 1)));
   order.forEach((bins, inlier) => {
     bins.forEach((members, bin) => {
@@ -103,6 +103,7 @@ function draw() {
     });
   });
   context.globalAlpha = 1;
+  for (const [F, colour] of fundamentals) drawEpipolar(context, F, colour);
   if (state.selected >= 0) drawSelected(context, state.selected);
 }
 
@@ -171,6 +172,55 @@ function drawSelected(context, i) {
       context.stroke();
     }
   }
+}
+
+// Epipolar lines: a x + b y + c = 0 of both images for the selected match, or for the place of the pointer.
+
+const fundamentals = data.epipolar.map((F, k) => [[F.slice(0, 3), F.slice(3, 6), F.slice(6)], k ? "#ff9d00" : "#ffffff"]);
+const transpose = (F) => F.map((_, k) => F.map((row) => row[k]));
+const times = (F, x) => F.map((row) => row[0] * x[0] + row[1] * x[1] + row[2] * x[2]);
+const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+
+function epipolarLines(F) {
+  const i = state.selected;
+  if (i >= 0) return [1, 0].map((k) => times(k ? transpose(F) : F, [points[k][2 * i], points[k][2 * i + 1], 1]));
+  if (!state.pointer) return [null, null];
+  const { panel, x } = state.pointer;
+  const [there, back] = panel ? [transpose(F), F] : [F, transpose(F)];
+  const line = times(there, x);
+  const own = times(back, cross(line, epipole(back)));
+  return panel ? [line, own] : [own, line];
+}
+
+// The null vector of F, the longest of the cross products of its rows.
+function epipole(F) {
+  const products = [0, 1, 2].map((k) => cross(F[k], F[(k + 1) % 3]));
+  return products.reduce((one, other) => (Math.hypot(...other) > Math.hypot(...one) ? other : one));
+}
+
+function drawEpipolar(context, F, colour) {
+  epipolarLines(F).forEach((line, k) => {
+    if (!line) return;
+    const { corner, extent, left, top, width, height } = panels[k];
+    const [a, b, c] = line;
+    const flat = Math.abs(a) < Math.abs(b);
+    const two = [0, 1].map((end) => {
+      const along = corner[flat ? 0 : 1] + end * extent[flat ? 0 : 1];
+      return flat ? [along, -(a * along + c) / b] : [-(b * along + c) / a, along];
+    });
+    const [x1, y1, x2, y2] = positions(panels[k], two.flat());
+    context.save();
+    context.beginPath();
+    context.rect(left, top, width, height);
+    context.clip();
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.lineTo(x2, y2);
+    context.strokeStyle = colour;
+    context.lineWidth = 1.5;
+    context.stroke();
+    context.restore();
+  });
 }
 
 function nearest(x, y) {
