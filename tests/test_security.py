@@ -13,7 +13,7 @@ import pytest
 import bansac
 import bansac_lab
 from bansac.batch.features import load_features
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac.matches.match_files import read_calibration, read_matches
 
 SOURCES = [Path(package.__file__).parent for package in (bansac, bansac_lab)]

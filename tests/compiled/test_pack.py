@@ -25,11 +25,6 @@ def test_kernels_come_back(path: Path) -> None:
     assert {key: Kernel(found.read(key), found.read_llvm(key)) for key in found.keys} == KERNELS
 
 
-def test_kernels_are_compressed(path: Path) -> None:
-    write_pack(path, {}, {"a": Kernel(bytes(100_000), bytes(100_000))})
-    assert path.stat().st_size < 1000
-
-
 @pytest.mark.parametrize("length", [0, 10, 100, -1])
 def test_a_truncated_pack_is_damaged(path: Path, length: int) -> None:
     path.write_bytes(path.read_bytes()[:length])

@@ -25,10 +25,6 @@ def test_each_difference_is_named(name: str) -> None:
     assert find_mismatch(describe_target() | {"new": "X"}) == "are for new X, and this is None"
 
 
-def test_the_first_difference_is_named() -> None:
-    assert find_mismatch(dict.fromkeys(describe_target(), "X")).startswith("are for Python X")
-
-
 def test_the_version_of_macos_is_not_part_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target.llvm, "get_process_triple", lambda: "arm64-apple-darwin22.6.0")
     assert describe_target()["the platform"] == "arm64-apple-darwin"

@@ -10,7 +10,7 @@ from bansac.engine.kernels import select_kernels
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop, required_by_ransac
-from bansac.maths.distinct import draw_distinct
+from bansac.maths.rng import draw_distinct
 from bansac.problems.line import LINE
 from bansac.synthetic import homography_matches, line_points
 from tests.results import assert_same

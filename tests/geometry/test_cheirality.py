@@ -35,13 +35,6 @@ def test_matches_in_front_count_and_those_behind_do_not(seed, scale):
     assert compiled(data, E.ravel(), scores, 0.0) == pytest.approx(expected)
 
 
-def test_what_gains_nothing_is_not_asked_for_its_side():
-    data, R, t = reference.random_scene(np.random.default_rng(0), 5)
-    data[:, 0] = np.nan
-    scores = np.array([0.0, 1.0, 0.5, 0.25, 0.0])
-    assert score_in_front(data, (reference.cross_matrix(t) @ R).ravel(), scores, 0.0) == pytest.approx(1.75)
-
-
 def test_far_matches_count_on_any_side():
     """Noise moves a far match behind the cameras. It counts if the rotation alone explains it within the threshold."""
     data, R, t = reference.random_scene(np.random.default_rng(3), 30)

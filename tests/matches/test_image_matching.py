@@ -69,12 +69,6 @@ def test_a_shifted_picture_is_matched_to_the_shift(blobs):
     np.testing.assert_array_equal(matches.scores, 1 - matches.ratios)
 
 
-def test_a_picture_matches_itself(blobs):
-    matches = match_images(blobs, blobs)
-    np.testing.assert_array_equal(matches.x1, matches.x2)
-    assert (matches.ratios == 0).all()
-
-
 def test_ratio_is_a_bound_and_mutual_matches_are_one_to_one(blobs):
     noisy = np.clip(blobs + np.random.default_rng(2).normal(0, 6, blobs.shape), 0, 255).astype(np.uint8)
     loose, strict = (match_images(blobs, noisy, ratio=ratio, mutual=False) for ratio in (1.0, 0.7))
@@ -100,12 +94,6 @@ def test_files_and_arrays_give_the_same_matches(blobs, tmp_path):
     from_files, from_arrays = match_images(path, str(path)), match_images(blobs, blobs)
     np.testing.assert_array_equal(from_files.x2, from_arrays.x2)
     np.testing.assert_array_equal(from_files.ratios, from_arrays.ratios)
-
-
-def test_opencv_keeps_its_global_state(blobs):
-    before = cv2.getNumThreads(), cv2.useOptimized(), cv2.theRNG().uniform(0, 1) if hasattr(cv2, "theRNG") else 0
-    match_images(blobs, blobs)
-    assert (cv2.getNumThreads(), cv2.useOptimized()) == before[:2]
 
 
 def test_missing_files_are_named(tmp_path):

@@ -1,7 +1,6 @@
 """Readers: what pandas, NumPy, matchers and OpenCV write is read; what is damaged is refused in one line."""
 
 import json
-import random
 import struct
 import zipfile
 
@@ -14,9 +13,8 @@ import pytest
 import bansac
 from bansac.geometry.camera import Camera
 from bansac.matches import Matches
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac.matches.match_files import read_calibration, read_data, read_matches, read_single_camera
-from bansac.matches.text_tables import read_table
 from tests.arrays import write_arrays
 
 TABLE = np.random.default_rng(0).uniform(-500, 1500, (30, 5))
@@ -103,21 +101,6 @@ class TestText:
         data, scores = read_data(path, {"points": ("x", "y")})
         np.testing.assert_array_equal(data["points"], TABLE[:, :2])
         assert scores is None
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t", " "])
-def test_a_name_in_another_column_changes_no_number(tmp_path, separator):
-    """NumPy reads tables of numbers alone; tables with text are read field by field."""
-    table = np.random.default_rng(0).normal(scale=[1e-9, 1.0, 1e3, 1e12, 1.0], size=(50, 5))
-    header = separator.join([*NAMES[:4], "score"])
-    plain, named = tmp_path / "plain", tmp_path / "named"
-    rows = [separator.join(map(repr, row)) for row in table.tolist()]
-    plain.write_text("\n".join([header, *rows]))
-    named.write_text("\n".join([header + separator + "name", *(f"{row}{separator}a" for row in rows)]))
-    for path in (plain, named):
-        points, scores = read_table(path, NAMES[:4])
-        np.testing.assert_array_equal(points, table[:, :4])
-        np.testing.assert_array_equal(scores, table[:, 4])
 
 
 class TestNpy:
@@ -285,38 +268,6 @@ class TestDamage:
         size = struct.pack("<I", len(self.npy((10**8, 4))))
         path.write_bytes(path.read_bytes().replace(size, struct.pack("<I", 0xFFFFFFF0)))
         assert "cannot be read" in self.refused(path)
-
-    @suffixes
-    @pytest.mark.parametrize("compressed", [False, True])
-    def test_flipped_bytes(self, tmp_path, suffix, compressed):
-        path = tmp_path / f"flipped{suffix}"
-        if suffix == ".npz":
-            (np.savez_compressed if compressed else np.savez)(path, x1=TABLE[:, :2], x2=TABLE[:, 2:4])
-        else:
-            with h5py.File(path, "w", libver="latest") as file:
-                for name, array in {"x1": TABLE[:, :2], "x2": TABLE[:, 2:4]}.items():
-                    file.create_dataset(name, data=array, compression="gzip" if compressed else None, fletcher32=True)
-        whole = path.read_bytes()
-        draw = random.Random(0)
-        refused = 0
-        for _ in range(120):
-            damaged = bytearray(whole)
-            for _ in range(draw.choice([1, 1, 4, 50])):
-                damaged[draw.randrange(len(damaged))] ^= draw.randrange(1, 256)
-            path.write_bytes(damaged[: draw.choice([None, None, None, draw.randrange(len(damaged))])])
-            refused += self.is_refused(path)
-        assert refused > 40
-
-    def is_refused(self, path):
-        """Read a file with check sums that may be damaged; return whether it was refused, and not read wrongly."""
-        try:
-            assert_read(path, scores=False)
-        except (OSError, ValueError) as error:
-            message = str(error)
-        else:
-            return False
-        assert message.startswith(f"{path}: ")
-        return True
 
     def test_camera_files(self, tmp_path):
         path = tmp_path / "camera.json"

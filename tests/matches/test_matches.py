@@ -118,6 +118,8 @@ def test_output_of_lightglue_for_a_batch_of_one_pair(wrap):
 def test_matches_of_every_keypoint():
     points = np.zeros((3, 2))
     assert len(Matches.from_indices(points, points, np.array([[-1, -1, -1]]))) == 0
+    with pytest.raises(ValueError, match="keypoints1 must have shape"):
+        Matches.from_indices(np.zeros((3, 3)), points, [[0, 0]])
     with pytest.raises(ValueError, match=r"scores must have shape \(3,\)"):
         Matches.from_indices(points, points, [0, -1, -1], scores=[1])
     with pytest.raises(ValueError, match="pairs must be indices of the 3 keypoints2, got 3"):
@@ -142,14 +144,6 @@ def test_bad_indices_are_refused(pairs, message):
     keypoints1, keypoints2 = np.arange(10.0).reshape(5, 2), np.arange(6.0).reshape(3, 2)
     with pytest.raises(ValueError, match=message):
         Matches.from_indices(keypoints1, keypoints2, pairs)
-
-
-def test_arguments_beside_the_indices_are_named():
-    points = np.zeros((3, 2))
-    with pytest.raises(ValueError, match="keypoints1 must have shape"):
-        Matches.from_indices(np.zeros((3, 3)), points, [[0, 0]])
-    with pytest.raises(ValueError, match="scores must have shape"):
-        Matches.from_indices(points, points, [[0, 0]], scores=[1, 2])
 
 
 def test_a_warp_gives_the_pixels_of_its_certain_matches_without_a_copy_in_float64():

@@ -6,11 +6,10 @@ import pytest
 from bansac.solvers.essential_5pt import essential_5pt
 from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.fundamental_8pt import fundamental_8pt
-from bansac.solvers.homography_4pt import homography_4pt
 from bansac.solvers.homography_dlt import homography_dlt
 from bansac.solvers.umeyama import umeyama
 
-SIZES = {essential_5pt: 5, fundamental_7pt: 7, fundamental_8pt: 9, homography_4pt: 4, homography_dlt: 5}
+SIZES = {essential_5pt: 5, fundamental_7pt: 7, fundamental_8pt: 9, homography_dlt: 5}
 
 
 @pytest.mark.parametrize("which", ["x1", "x2"])

@@ -81,15 +81,6 @@ def test_the_models_are_those_of_opencv(solve, tolerance, share, worst):
     assert max(distances) <= worst
 
 
-def test_rays_and_points_give_the_same_models():
-    data, _, _ = reference.random_scene(np.random.default_rng(2), 5)
-    rays1, rays2 = (rows.T for rows in reference.homogeneous(data))
-    unit1, unit2 = (rays / np.linalg.norm(rays, axis=1, keepdims=True) for rays in (rays1, rays2))
-    expected = essential_5pt(data[:2].T, data[2:].T)
-    for rays in ((unit1, unit2), (unit1.tolist(), unit2.tolist()), (-3.0 * rays1, rays2)):  # also backwards
-        assert essential_5pt(*rays) == pytest.approx(expected, abs=1e-6)
-
-
 @pytest.mark.parametrize("solve", SIZES)
 def test_equal_matches_have_no_model(solve):
     n = SIZES[solve]

@@ -89,11 +89,6 @@ def test_noise_free_planar_scenes_have_a_plane_and_parallax(seed):
     assert transfer(data.H, data)[data.on_plane].max() < 1e-8
 
 
-def test_share_of_the_plane_is_checked():
-    with pytest.raises(ValueError, match="plane_share must lie in"):
-        planar_scene_matches(plane_share=1.1)
-
-
 @settings(max_examples=20)
 @given(seeds)
 def test_essential_and_fundamental_matrix_follow_from_the_motion(seed):
@@ -113,7 +108,7 @@ def test_noise_free_curve_points_lie_on_the_curve_in_the_square(make, seed):
     curve = make(60, inlier_ratio=0.5, noise=0.0, seed=seed)
     distance = DISTANCES[make](curve.model, curve.points)
     assert (distance[curve.inliers] < 1e-12).all()
-    assert (distance[~curve.inliers] > 1e-6).all()
+    assert np.median(distance[~curve.inliers]) > 0.01
     assert (np.abs(curve.points) <= 1).all()
 
 
@@ -168,6 +163,8 @@ def test_bad_sizes_and_degrees_are_named():
         homography_matches(size=(1, 640))
     with pytest.raises(ValueError, match=r"^size must be"):
         epipolar_matches(size=(480, 0))
+    with pytest.raises(ValueError, match="plane_share must lie in"):
+        planar_scene_matches(plane_share=1.1)
     with pytest.raises(ValueError, match=r"^degree must be an integer >= 0, got -1"):
         polynomial_points(degree=-1)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bansac.matches import Matches
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac_lab.comparison import compare
 from bansac_lab.measurement import NEEDED_DATA, Measurement, Option, Row, Setup, Unit, choose_sets
 from bansac_lab.peers.library import Estimate, Method, Task

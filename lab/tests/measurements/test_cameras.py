@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import config
 
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac.synthetic import homography_matches
 from bansac_lab.measurements import colmap, focal_lengths, multiple
 from lab.tests.measurements.short_form import run

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bansac.batch.records import INDICES, MATRICES, PER_MATCH, SCALARS, Record
 from bansac.batch.sources import ImagePair
-from bansac.matches.hdf5 import create_hdf5, import_h5py
+from bansac.matches.array_files import create_hdf5, import_h5py
 from bansac.maths.optional import import_optional
 
 _PACKAGES = {".parquet": ("pyarrow", "Parquet"), ".h5": ("h5py", "HDF5")}

@@ -21,7 +21,7 @@ from bansac.compat.return_values import (
 )
 from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.two_views import estimate_essential
-from bansac.geometry import choose_motion, normalise_points, rotation_matrix
+from bansac.geometry import normalise_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.quaternion import model_of
@@ -161,7 +161,7 @@ def _pose(E: ArrayLike, mask: Any, arguments: Mapping[str, Any]) -> tuple[int, F
     used = np.ones(len(x1), np.bool_) if mask is None else np.asarray(mask).ravel() != 0
     if used.shape != (len(x1),):
         raise ValueError(f"mask must have {len(x1)} elements, got {used.size}")
-    R, t, in_front = choose_motion(E, _rays(camera1, x1), _rays(camera2, x2), used)
+    R, t, in_front = recover_pose(E, _rays(camera1, x1), _rays(camera2, x2), used)
     visible = write_out(column(in_front) * np.uint8(255 if mask is None else 1), mask)
     R, t = write_same_shape(R, arguments["R"]), write_same_shape(t[:, None], arguments["t"])
     return int(in_front.sum()), R, t, visible

@@ -39,8 +39,7 @@ from bansac.evidence.common_motion import fit_motion
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_factorials
 from bansac.evidence.null_model import REARRANGED, turn
 from bansac.maths.arrays import Bools, Floats, Ints
-from bansac.maths.distinct import draw_distinct
-from bansac.maths.rng import fixed_rng
+from bansac.maths.rng import draw_distinct, fixed_rng
 from bansac.problems.problem import Problem
 
 NEAR = 3.0

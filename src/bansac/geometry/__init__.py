@@ -111,20 +111,12 @@ def decompose_homography(H: ArrayLike) -> list[tuple[Floats, Floats, Floats]]:
 
 def recover_pose(
     E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
-) -> tuple[Floats, Floats, int]:
-    """Return the motion (R, t) of an essential matrix with the most points in front of both cameras, and their number.
+) -> tuple[Floats, Floats, Bools]:
+    """Return the motion (R, t) of an essential matrix with the most points in front of both cameras, and their mask.
 
     ``x1`` and ``x2`` (N, 2) are matched points in normalised coordinates, ``inliers`` (N,) is a mask of the points to
     count, by default all. The motion is X2 = R X1 + t with |t| = 1. Invalid shapes raise a ValueError.
     """
-    R, t, in_front = choose_motion(E, x1, x2, inliers)
-    return R, t, int(np.count_nonzero(in_front))
-
-
-def choose_motion(
-    E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
-) -> tuple[Floats, Floats, Bools]:
-    """Return the motion of :func:`recover_pose`, and the mask of the points in front of both cameras."""
     from bansac.geometry.cheirality import sides  # loads Numba
 
     R1, R2, t = decompose_essential(E)

@@ -176,12 +176,8 @@ class Camera:
         ------
         ValueError
             If the image has no such entry.
-        TypeError
-            If it is not an image, but an array for example.
-        OSError
-            If the file is missing or not an image.
-        ImportError
-            If Pillow is not installed.
+        TypeError, OSError, ImportError
+            If it is not an image, if the file cannot be read, or if Pillow is not installed.
         """
         Image = import_optional("PIL.Image", "reading EXIF data needs Pillow", "pillow")
         if isinstance(image, str | os.PathLike):

@@ -9,7 +9,7 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import Entries, matrix_entries
+from bansac.maths.linalg import Entries, longest_cross, matrix_entries
 
 
 @inlined
@@ -108,24 +108,6 @@ def linearize_symmetric(
         for i in range(stop - start):
             x2_row1[i], y2_row1[i] = x2[i] * row1[i], y2[i] * row1[i]
             x1_row2[i], y1_row2[i] = x1[i] * row2[i], y1[i] * row2[i]
-
-
-@inlined
-def longest_cross(f: Floats, row: int, column: int) -> tuple[float, float, float]:
-    """Return the longest cross product of two columns of F, or of two rows if the strides are exchanged.
-
-    ``row`` and ``column`` are the strides of rows and columns, 3 and 1. The product is orthogonal to the columns.
-    """
-    ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
-    for j in range(3):
-        a, b = column * j, column * (j + 1 if j < 2 else 0)
-        x = f[row + a] * f[2 * row + b] - f[2 * row + a] * f[row + b]
-        y = f[2 * row + a] * f[b] - f[a] * f[2 * row + b]
-        z = f[a] * f[row + b] - f[row + a] * f[b]
-        square = x * x + y * y + z * z
-        if square > size:
-            ex, ey, ez, size = x, y, z, square
-    return ex, ey, ez
 
 
 @inner_kernel

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel
-from bansac.geometry.epipolar import longest_cross
 from bansac.maths.arrays import Floats
+from bansac.maths.linalg import longest_cross
 from bansac.maths.normalisation import denormalise_fundamental
 
 # A denominator below this fraction of its terms is rounding error left by cancellation.

@@ -4,8 +4,7 @@ The first pair is drawn from random numbers and letters, without a photograph, s
 both include their matches: :func:`load_demo` and :func:`load_motorcycle_matches` need only NumPy.
 """
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,10 @@ import numpy as np
 from bansac.geometry import apply_transform
 from bansac.matches.array_files import read_arrays
 from bansac.matches.matches import Matches
-from bansac.matches.text_tables import unreadable
 from bansac.maths.arrays import Bools, Bytes, Floats
 from bansac.maths.optional import import_optional
 
 ASSETS = Path(__file__).parent / "assets"
-IMAGE1, IMAGE2, MATCHES = "demo_1.jpg", "demo_2.jpg", "demo.npz"
-MOTORCYCLE = "motorcycle.npz"
 
 # Fundamental matrix of a rectified pair: matches are in the same row.
 _RECTIFIED = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]) / np.sqrt(2)
@@ -51,16 +47,10 @@ class StereoPair:
         return np.asarray(np.hypot(*(x2 - expected).T) <= threshold)  # comparisons with NaN are False
 
 
-def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
+def load_demo() -> Matches:
     """Load the image pair of this package: two views of a wall of posters.
 
     The matches are one-way nearest neighbours of RootSIFT with an SNN ratio of at most 0.95.
-
-    Parameters
-    ----------
-    folder : str or path or None, optional
-        Folder of another pair, with ``demo_1.jpg``, ``demo_2.jpg`` and ``demo.npz`` (x1, x2, ratios, H, size1, size2).
-        A file that is missing or damaged is an OSError.
 
     Returns
     -------
@@ -74,31 +64,12 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     >>> bool(0.2 < demo.inliers.mean() < 0.5)
     True
     """
-    folder = ASSETS if folder is None else Path(folder)
-    path = folder / MATCHES
-    arrays, _ = read_arrays(path, ("x1", "x2", "ratios", "H", "size1", "size2"))
-    try:
-        x1, x2, ratios, H = (np.asarray(arrays[name], dtype=np.float64) for name in ("x1", "x2", "ratios", "H"))
-        (height1, width1), (height2, width2) = arrays["size1"].tolist(), arrays["size2"].tolist()
-    except (KeyError, TypeError, ValueError) as error:
-        raise unreadable(path, error) from error
-    return Matches(
-        x1,
-        x2,
-        "demo",
-        ratios,
-        size1=(height1, width1),
-        size2=(height2, width2),
-        image1=folder / IMAGE1,
-        image2=folder / IMAGE2,
-        H=H,
-        inliers=plane_inliers(H, x1, x2, threshold=3.0),
-    )
-
-
-def plane_inliers(H: Floats, x1: Floats, x2: Floats, threshold: float) -> Bools:
-    """Return which matches have a transfer error in image 2 of at most ``threshold`` pixels."""
-    return np.asarray(np.hypot(*(apply_transform(H, x1) - x2).T) <= threshold)
+    arrays, _ = read_arrays(ASSETS / "demo.npz", ("x1", "x2", "ratios", "H", "size1", "size2"))
+    x1, x2, ratios, H = (np.asarray(arrays[name], dtype=np.float64) for name in ("x1", "x2", "ratios", "H"))
+    inliers = np.asarray(np.hypot(*(apply_transform(H, x1) - x2).T) <= 3.0)
+    size1, size2 = (tuple(arrays[name].tolist()) for name in ("size1", "size2"))
+    matches = Matches(x1, x2, "demo", ratios, size1=size1, size2=size2, H=H, inliers=inliers)
+    return replace(matches, image1=ASSETS / "demo_1.jpg", image2=ASSETS / "demo_2.jpg")
 
 
 def load_motorcycle() -> StereoPair:
@@ -112,9 +83,7 @@ def load_motorcycle() -> StereoPair:
     try:
         left, right, disparity = data.stereo_motorcycle()
     except Exception as error:  # errors of pooch, requests and others; a ModuleNotFoundError if pooch is missing
-        raise OSError(
-            f"scikit-image cannot load its stereo_motorcycle (it is downloaded once, by pooch): {error}"
-        ) from error
+        raise OSError(f"scikit-image cannot load its stereo_motorcycle (downloaded once, by pooch): {error}") from error
     disparity = np.where(np.isfinite(disparity), disparity, np.nan).astype(np.float64)
     return StereoPair(np.asarray(left), np.asarray(right), disparity, _RECTIFIED.copy())
 
@@ -136,7 +105,7 @@ def load_motorcycle_matches() -> Matches:
     >>> len(pair), int(pair.inliers.sum())
     (1076, 51)
     """
-    arrays, _ = read_arrays(ASSETS / MOTORCYCLE, ("x1", "x2", "ratios", "inliers"))
+    arrays, _ = read_arrays(ASSETS / "motorcycle.npz", ("x1", "x2", "ratios", "inliers"))
     x1, x2, ratios = (np.asarray(arrays[name], dtype=np.float64) for name in ("x1", "x2", "ratios"))
     inliers, F = np.asarray(arrays["inliers"], dtype=bool), _RECTIFIED.copy()
     image1, image2 = ASSETS / "motorcycle_1.jpg", ASSETS / "motorcycle_2.jpg"

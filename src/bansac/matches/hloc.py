@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bansac.matches.hdf5 import Reader, create_hdf5
+from bansac.matches.array_files import Reader, create_hdf5
 from bansac.matches.matches import Matches
 from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Bools, Floats, Ints
@@ -78,9 +78,7 @@ class HlocPairs:
             names = file.groups_with("keypoints")
         images = {name.replace("/", "-"): name for name in names}
         if len(images) < len(names):
-            raise ValueError(
-                f"{self.features}: names of images that differ only in '/' and '-' have the same name in the pairs"
-            )
+            raise ValueError(f"{self.features}: names of images that differ only in '/' and '-' are equal in the pairs")
         with Reader(self.matches) as file:
             groups = [(first, second) for first in file.keys("/") for second in file.keys(first)]
         if not groups:
@@ -111,9 +109,7 @@ class HlocPairs:
         with Reader(self.features) as file:
             keypoints1, keypoints2 = (file.array(f"{name}/keypoints", (-1, 2)) for name in (first, second))
         if len(keypoints1) != len(matches0):
-            raise OSError(
-                f"{self.matches}: the pair {key!r} has {len(matches0)} matches0 for {len(keypoints1)} keypoints"
-            )
+            raise OSError(f"{self.matches}: pair {key!r} has {len(matches0)} matches0 for {len(keypoints1)} keypoints")
         matched = np.flatnonzero(matches0 >= 0)
         partners = matches0[matched]
         if partners.size and partners.max() >= len(keypoints2):

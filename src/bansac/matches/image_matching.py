@@ -28,10 +28,6 @@ class Features:
     descriptors: Singles
     size: tuple[int, int]
 
-    def __len__(self) -> int:
-        """Return the number of features."""
-        return len(self.points)
-
 
 def match_images(
     image1: ImageLike,
@@ -131,14 +127,8 @@ def match_features(
         back = _nearest_neighbours(features2.descriptors[nearest[kept]], features1.descriptors)[0]
         keep[kept] = back == kept
     indices = np.column_stack([np.flatnonzero(keep), nearest[keep]])
-    matches = Matches(
-        features1.points[indices[:, 0]],
-        features2.points[indices[:, 1]],
-        ratios=ratios[keep],
-        size1=features1.size,
-        size2=features2.size,
-    )
-    return matches, indices
+    x1, x2 = features1.points[indices[:, 0]], features2.points[indices[:, 1]]
+    return Matches(x1, x2, ratios=ratios[keep], size1=features1.size, size2=features2.size), indices
 
 
 def _path(image: ImageLike) -> Path | None:
@@ -150,15 +140,14 @@ def _nearest_neighbours(query: Singles, base: Singles) -> tuple[Ints, Floats]:
     nearest = np.empty(len(query), dtype=np.int64)
     ratios = np.empty(len(query))
     for start in range(0, len(query), _BLOCK):
-        block = query[start : start + _BLOCK]
+        rows = slice(start, start + _BLOCK)
+        block = query[rows]
         products = block @ base.T
         two = np.argpartition(products, -2, axis=1)[:, -2:]
         # Products do not resolve the distance of nearly equal descriptors, but differences do.
         distance = np.linalg.norm(block[:, None].astype(np.float64) - base[two], axis=2)
         swap = distance[:, 0] <= distance[:, 1]
-        nearest[start : start + _BLOCK] = np.where(swap, two[:, 0], two[:, 1])
+        nearest[rows] = np.where(swap, two[:, 0], two[:, 1])
         larger = distance.max(axis=1)
-        ratios[start : start + _BLOCK] = np.divide(
-            distance.min(axis=1), larger, out=np.ones(len(block)), where=larger > 0
-        )
+        ratios[rows] = np.divide(distance.min(axis=1), larger, out=np.ones(len(block)), where=larger > 0)
     return nearest, ratios

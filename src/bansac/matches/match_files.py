@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from bansac.geometry.camera import Camera
-from bansac.matches.array_files import ARRAY_SUFFIXES, read_array, read_arrays
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import ARRAY_SUFFIXES, Reader, read_array, read_arrays
 from bansac.matches.matches import Matches, as_indices
 from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text

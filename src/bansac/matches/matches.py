@@ -188,9 +188,7 @@ class Matches:
         """
         warp, certainty = np.asarray(_unbatched(warp, 3)), np.asarray(_unbatched(certainty, 2))
         if warp.ndim < 2 or warp.shape != (*certainty.shape, 4):
-            raise ValueError(
-                f"warp must have shape (..., 4) and certainty (...), got {warp.shape} and {certainty.shape}"
-            )
+            raise ValueError(f"warp must have shape (..., 4), certainty (...), got {warp.shape} and {certainty.shape}")
         warp, kept = warp.astype(np.result_type(warp, np.float32), copy=False), certainty > 0
         x1, x2 = (
             (0.5 * points + 0.5) * points.dtype.type([width, height]) - points.dtype.type(0.5)
@@ -205,9 +203,8 @@ class Matches:
     def __repr__(self) -> str:
         """Return the pair's name, the number of matches and the available data."""
         known = [field.name for field in fields(self) if getattr(self, field.name) is not None]
-        return (
-            f"{type(self).__name__}({self.key!r}, {len(self)} matches, with {', '.join(known[3:]) or 'nothing else'})"
-        )
+        data = ", ".join(known[3:]) or "nothing else"
+        return f"{type(self).__name__}({self.key!r}, {len(self)} matches, with {data})"
 
     @property
     def K(self) -> Floats:

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac.matches.matches import Matches
 from bansac.maths.arrays import Floats
 
@@ -59,16 +59,9 @@ class PairFolder:
         matches = self._read("matches.h5", key, (-1, 4))
         ratios = self._per_match(key, "match_conf.h5", "ratios", len(matches)) if self._has("match_conf.h5") else None
         K1, K2 = self._read("K1_K2.h5", key, (2, 3, 3)) if self._has("K1_K2.h5") else (None, None)
-        return Matches(
-            matches[:, :2].copy(),
-            matches[:, 2:].copy(),
-            key=key,
-            ratios=ratios,
-            K1=K1,
-            K2=K2,
-            size1=self._stored_size(key, 1),
-            size2=self._stored_size(key, 2),
-        )
+        x1, x2 = matches[:, :2].copy(), matches[:, 2:].copy()
+        size1, size2 = (self._stored_size(key, which) for which in SIZE_FILES)
+        return Matches(x1, x2, key, ratios, K1=K1, K2=K2, size1=size1, size2=size2)
 
     def scored_pair(self, key: str) -> Matches:
         """Read one pair, with its scores clipped to [0, 1]."""

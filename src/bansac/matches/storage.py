@@ -70,11 +70,6 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a JSON document to a file, atomically."""
-    write_atomically(path, lambda file: file.write_text(to_json(document) + "\n", encoding="utf-8"))
-
-
 def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
     """Write the fields of a result to a ``.npz`` file."""
     flat = dict(_flatten(fields))

@@ -46,6 +46,24 @@ def write_cross(s: Floats, a: int, b: int, out: int) -> None:
     s[out], s[out + 1], s[out + 2] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
+@inlined
+def longest_cross(f: Floats, row: int, column: int) -> tuple[float, float, float]:
+    """Return the longest cross product of two columns of a flat 3 x 3 matrix, which is orthogonal to both.
+
+    ``row`` and ``column`` are the strides of rows and columns, 3 and 1; exchanged for the product of two rows.
+    """
+    ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
+    for j in range(3):
+        a, b = column * j, column * (j + 1 if j < 2 else 0)
+        x = f[row + a] * f[2 * row + b] - f[2 * row + a] * f[row + b]
+        y = f[2 * row + a] * f[b] - f[a] * f[2 * row + b]
+        z = f[a] * f[row + b] - f[row + a] * f[b]
+        square = x * x + y * y + z * z
+        if square > size:
+            ex, ey, ez, size = x, y, z, square
+    return ex, ey, ez
+
+
 @inner_kernel
 def weighted_centroid(x: Floats, y: Floats, weights: Floats) -> tuple[float, float, float]:
     """Return the sum of the weights and the weighted mean of the points; the mean is NaN if all weights are 0."""

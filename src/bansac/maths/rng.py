@@ -83,6 +83,29 @@ def next_index(state: Words, n: int | np.int64) -> np.int64:
 
 
 @inlined
+def contains(sample: Ints, size: int | np.int64, candidate: int | np.int64) -> bool:
+    """Return whether ``candidate`` is among the first ``size`` indices of the sample."""
+    equal = False
+    for i in range(size):
+        equal |= sample[i] == candidate
+    return equal
+
+
+@inner_kernel
+def draw_distinct(rng: Words, n: int, sample: Ints, start: int | np.int64, stop: int) -> None:
+    """Fill ``sample[start:stop]`` with uniform indices below ``n`` that differ from all before them in the sample.
+
+    At least ``stop - start`` indices below ``n`` must not be in ``sample[:start]``.
+    """
+    drawn = start
+    while drawn < stop:
+        candidate = next_index(rng, n)
+        if not contains(sample, drawn, candidate):
+            sample[drawn] = candidate
+            drawn += 1
+
+
+@inlined
 def unit_fraction(bits: np.uint64) -> float:
     """Return the number in [0, 1) whose binary digits are the upper 53 of 64 random bits."""
     return np.float64(bits >> _U11) * 2.0**-53

@@ -15,8 +15,8 @@ of the rows of E about v3 (Helmke, Hueper, Lee and Moore, IJCV 2007).
 import math
 
 from bansac.compiled.jit import inner_kernel
-from bansac.geometry.epipolar import longest_cross
 from bansac.maths.arrays import Floats
+from bansac.maths.linalg import longest_cross
 
 
 def span_essential(model: Floats, basis: Floats) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
+from bansac.maths.normalisation import stack_matches
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.solvers.fundamental_7pt import write_equations
 
@@ -84,19 +85,13 @@ _SINGULAR = 1e-13
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Compute up to ten essential matrices of Frobenius norm sqrt(2) from five matches."""
-    write_equations(data, sample, scratch)
-    return _solve_equations(models, scratch)
-
-
-@inlined
-def _solve_equations(models: Floats, scratch: Floats) -> int:
-    """Compute the essential matrices that satisfy five linear equations.
+    """Compute up to ten essential matrices of Frobenius norm sqrt(2) from five matches.
 
     The solutions of the linear equations are E = x X + y Y + z Z + W. The ten cubic constraints det E = 0 and
     2 E E^T E = tr(E E^T) E are reduced by Gaussian elimination. Eliminating x and y then leaves a polynomial of degree
     10 in z.
     """
+    write_equations(data, sample, scratch)
     if not _null_space(scratch):
         return 0
     _build_quadratics(scratch)
@@ -340,33 +335,13 @@ def _back_substitute(scratch: Floats, z: float) -> tuple[float, float]:
 
 
 def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
-    """Compute up to ten essential matrices (K, 3, 3) from five points, or rays of any length and sign, (5, 2 or 3).
+    """Compute up to ten essential matrices (K, 3, 3) from normalised points (5, 2); none of degenerate matches.
 
-    The points are normalised. The singular values of a matrix are (1, 1, 0). Degenerate matches have none.
+    The singular values of a matrix are (1, 1, 0).
     """
-    first = np.ascontiguousarray(x1, dtype=np.float64)
-    second = np.ascontiguousarray(x2, dtype=np.float64)
-    models = np.empty((10, 3, 3))
-    count = _solve_rays(first, second, models) if first.ndim == second.ndim == 2 else 0
-    if count == 0:  # invalid input has no model, so it is checked only here
-        for name, points in (("x1", first), ("x2", second)):
-            if points.shape not in ((5, 2), (5, 3)):
-                raise ValueError(f"{name} must have shape (5, 2) or (5, 3), got {points.shape}")
-            if not np.isfinite(points).all():
-                raise ValueError(f"{name} must be finite, got {points.tolist()}")
-    return models[:count]
+    models = np.empty((10, 9))
+    count = _solve(stack_matches(x1, x2, 5), np.arange(5), models, np.empty(SCRATCH))
+    return models[:count].reshape(-1, 3, 3)
 
 
-@kernel
-def _solve_rays(x1: Floats, x2: Floats, models: Floats) -> int:
-    """Compute the essential matrices of five points or rays and return their number; 0 for other shapes."""
-    for x in (x1, x2):
-        if x.shape[0] != 5 or x.shape[1] < 2 or x.shape[1] > 3:
-            return 0
-    scratch = np.empty(SCRATCH)
-    for r in range(5):
-        for i in range(3):
-            for j in range(3):
-                factor = x2[r, i] if i < x2.shape[1] else 1.0
-                scratch[9 * r + 3 * i + j] = factor * (x1[r, j] if j < x1.shape[1] else 1.0)
-    return _solve_equations(models.reshape(10, 9), scratch)
+_solve = kernel(solve)

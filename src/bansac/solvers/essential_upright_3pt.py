@@ -15,6 +15,7 @@ import math
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
+from bansac.maths.linalg import longest_cross
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 
 MAX_MODELS = 4
@@ -81,15 +82,11 @@ def _write_quartic(s: Floats) -> None:
     """Write the coefficients of the quartic in the tangent of half the angle."""
     for m in range(3):
         i, j = (m + 1) % 3, (m + 2) % 3
-        s[_V + m] = (s[_K1 + i] * s[_K3 + j] - s[_K1 + j] * s[_K3 + i]) + (
-            s[_P + i] * s[_R + j] - s[_P + j] * s[_R + i]
-        )
-        s[_V + 3 + m] = (
-            s[_K1 + i] * s[_R + j] - s[_K1 + j] * s[_R + i] + s[_P + i] * s[_K3 + j] - s[_P + j] * s[_K3 + i]
-        )
-        s[_V + 6 + m] = (
-            s[_R + i] * s[_K3 + j] - s[_R + j] * s[_K3 + i] - s[_K1 + i] * s[_P + j] + s[_K1 + j] * s[_P + i]
-        )
+        ai, pi, ri, bi = s[_K1 + i], s[_P + i], s[_R + i], s[_K3 + i]
+        aj, pj, rj, bj = s[_K1 + j], s[_P + j], s[_R + j], s[_K3 + j]
+        s[_V + m] = (ai * bj - aj * bi) + (pi * rj - pj * ri)
+        s[_V + 3 + m] = ai * rj - aj * ri + pi * bj - pj * bi
+        s[_V + 6 + m] = ri * bj - rj * bi - ai * pj + aj * pi
     c, sine, cc, cs, ss = 0.0, 0.0, 0.0, 0.0, 0.0
     for m in range(3):
         d, e = s[_D + m], s[_E + m]
@@ -105,21 +102,14 @@ def _write_quartic(s: Floats) -> None:
 @inner_kernel
 def _write_model(c: float, s: float, scratch: Floats, model: Floats) -> bool:
     """Write E of an angle, with unit translation; False if the matches leave its direction undetermined."""
-    a, largest, size = scratch[_A:_QUARTIC], 0.0, 0.0
-    tx, ty, tz = 0.0, 0.0, 0.0
+    a, size = scratch[_A:_QUARTIC], 0.0
     for n in range(3):
         a[3 * n] = scratch[_K1 + n] + c * scratch[_P + n] + s * scratch[_R + n]
         a[3 * n + 1] = c * scratch[_D + n] + s * scratch[_E + n]
         a[3 * n + 2] = scratch[_K3 + n] + c * scratch[_R + n] - s * scratch[_P + n]
         size += a[3 * n] ** 2 + a[3 * n + 1] ** 2 + a[3 * n + 2] ** 2
-    for n in range(3):
-        i, j = 3 * n, 3 * ((n + 1) % 3)
-        x, y = a[i + 1] * a[j + 2] - a[i + 2] * a[j + 1], a[i + 2] * a[j] - a[i] * a[j + 2]
-        z = a[i] * a[j + 1] - a[i + 1] * a[j]
-        square = x * x + y * y + z * z
-        if square > largest:
-            largest, tx, ty, tz = square, x, y, z
-    length = math.sqrt(largest)
+    tx, ty, tz = longest_cross(a, 1, 3)
+    length = math.sqrt(tx * tx + ty * ty + tz * tz)
     if not length > _PARALLEL * size:
         return False
     tx, ty, tz = tx / length, ty / length, tz / length

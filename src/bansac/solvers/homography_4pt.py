@@ -1,12 +1,7 @@
 """Homography from four matches, in closed form."""
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from bansac.compiled.jit import kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import normalise_vector
-from bansac.maths.normalisation import canonical_homography, denormalise_homography, normalise, stack_matches
 
 # Three points are collinear if twice the area of their triangle is below this fraction of the squared sample size.
 _COLLINEAR = 1e-6
@@ -68,22 +63,3 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     h = models[0]
     h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8] = h11, h12, h13, h21, h22, h23, h31, h32, h33
     return 1 if normalise_vector(h) else 0
-
-
-def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
-    """Compute the homography (3, 3) through points (4, 2), with H[2, 2] = 1, or of unit norm if H[2, 2] vanishes.
-
-    None if three points are collinear in an image, or if the orientations of the triangles are not those of a plane.
-    """
-    data = stack_matches(x1, x2, 4)
-    transform, models = np.empty(5), np.empty((1, 9))
-    normalise(data, transform)
-    if _solve(data, np.arange(4), models, np.empty(0)) == 0:
-        return None
-    denormalise_homography(models[0], transform)
-    canonical_homography(models[0])
-    H: Floats = models.reshape(3, 3)
-    return H
-
-
-_solve = kernel(solve)

@@ -175,12 +175,9 @@ def _find_lines(s: Floats) -> tuple[int, int, float]:
     if place < 0:
         return -1, -1, 0.0
     _write_member(s, root)
-    last = math.sqrt(-s[_ADJUGATE + _DIAGONAL[place]])
-    p1, p2, p3 = (
-        -s[_ADJUGATE + _ENTRY[place, 0]] / last,
-        -s[_ADJUGATE + _ENTRY[place, 1]] / last,
-        -s[_ADJUGATE + _ENTRY[place, 2]] / last,
-    )
+    last = -math.sqrt(-s[_ADJUGATE + _DIAGONAL[place]])
+    p1, p2 = s[_ADJUGATE + _ENTRY[place, 0]] / last, s[_ADJUGATE + _ENTRY[place, 1]] / last
+    p3 = s[_ADJUGATE + _ENTRY[place, 2]] / last
     a, b, c = s[_MEMBER], s[_MEMBER + 1], s[_MEMBER + 2]
     d, e, f = s[_MEMBER + 3], s[_MEMBER + 4], s[_MEMBER + 5]
     s[_LINES], s[_LINES + 1], s[_LINES + 2] = a, b - p3, c + p2

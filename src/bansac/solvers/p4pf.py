@@ -343,9 +343,8 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
     write_cross(s, at + 9, at + 12, at + 15)
     for r in range(3):
         for c in range(3):
-            s[_E + 3 * r + c] = (
-                s[at + r] * s[at + 9 + c] + s[at + 3 + r] * s[at + 12 + c] + s[at + 6 + r] * s[at + 15 + c]
-            )
+            a, b = at + r, at + 9 + c
+            s[_E + 3 * r + c] = s[a] * s[b] + s[a + 3] * s[b + 3] + s[a + 6] * s[b + 6]
     last = sample[3]
     X, Y, Z = data[2, last], data[3, last], data[4, last]
     for r in range(3):

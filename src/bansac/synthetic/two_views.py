@@ -33,11 +33,7 @@ class SceneMatches(Matches):
 
 
 def homography_matches(
-    n: int = 500,
-    inlier_ratio: float = 0.5,
-    noise: float = 0.5,
-    seed: int = 0,
-    size: tuple[int, int] = (480, 640),
+    n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.5, seed: int = 0, size: tuple[int, int] = (480, 640)
 ) -> Matches:
     """Return synthetic matches of a plane in two views.
 
@@ -91,11 +87,7 @@ def homography_matches(
 
 
 def epipolar_matches(
-    n: int = 500,
-    inlier_ratio: float = 0.5,
-    noise: float = 0.5,
-    seed: int = 0,
-    size: tuple[int, int] = (480, 640),
+    n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.5, seed: int = 0, size: tuple[int, int] = (480, 640)
 ) -> SceneMatches:
     """Return synthetic matches of a general scene, seen by two cameras.
 
@@ -190,11 +182,7 @@ def planar_scene_matches(
 
 
 def rotation_matches(
-    n: int = 500,
-    inlier_ratio: float = 0.5,
-    noise: float = 0.5,
-    seed: int = 0,
-    size: tuple[int, int] = (480, 640),
+    n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.5, seed: int = 0, size: tuple[int, int] = (480, 640)
 ) -> SceneMatches:
     """Return synthetic matches of a camera that rotates about its centre; they determine no epipolar geometry.
 

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.maths.distinct import draw_distinct
-from bansac.maths.rng import seed_rng
+from bansac.maths.rng import draw_distinct, seed_rng
 from tests.engine.sampling.helpers import draw_samples, equally_frequent, fits
 
 

@@ -78,7 +78,7 @@ def bytes_of_feature() -> float:
     image = load_demo().image1
     assert image is not None
     found = detect_features(image)
-    return (found.points.nbytes + found.descriptors.nbytes) / len(found)
+    return (found.points.nbytes + found.descriptors.nbytes) / len(found.points)
 
 
 def measure_matching() -> float:

@@ -27,7 +27,7 @@ from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
 from bansac.executors.threads import count_workers
 from bansac.geometry.camera import Camera
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac.solvers.umeyama import umeyama
 from bansac_lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.pairs import mutual_matches

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.peers.library import Array, Method, Task
 from bansac_lab.peers.opencv import OPENCV

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.geometry import essential_from_pose
-from bansac.matches.hdf5 import Reader
+from bansac.matches.array_files import Reader
 from bansac.matches.matches import Matches
 from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which, folders_with
 from bansac_lab.sets.image_finder import ImageFinder, cuts

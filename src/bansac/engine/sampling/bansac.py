@@ -11,8 +11,7 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
-from bansac.maths.distinct import contains
-from bansac.maths.rng import next_uint64, step, unit_fraction
+from bansac.maths.rng import contains, next_uint64, step, unit_fraction
 
 ACTIVATION_CODES = {"rho_1": 1, "rho_2": 2, "rho_3": 3, "rho_4": 4}
 

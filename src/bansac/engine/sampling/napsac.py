@@ -12,9 +12,8 @@ import numpy as np
 from bansac.compiled.jit import inlined
 from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
-from bansac.maths.distinct import draw_distinct
 from bansac.maths.extent import GRID, near_box
-from bansac.maths.rng import next_index
+from bansac.maths.rng import draw_distinct, next_index
 
 # Radius over the diagonal of the bounding box of the points without far ones (``maths.extent``): 40 pixels for matches
 # spread over two images of 1000 x 1000 pixels.

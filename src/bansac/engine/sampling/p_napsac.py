@@ -26,9 +26,8 @@ from bansac.engine.sampling import prosac
 from bansac.engine.sampling.input import SamplerInput
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
 from bansac.maths.arrays import Floats, Ints, Singles, Words
-from bansac.maths.distinct import draw_distinct
 from bansac.maths.extent import GRID, near_box
-from bansac.maths.rng import next_index
+from bansac.maths.rng import draw_distinct, next_index
 
 # Number of local samples per point, and T_N / N of the growth functions of the centre and of its neighbourhood.
 LOCAL_DRAWS = 20

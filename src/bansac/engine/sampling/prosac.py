@@ -20,7 +20,7 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.engine.sampling.input import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
-from bansac.maths.distinct import draw_distinct
+from bansac.maths.rng import draw_distinct
 
 # T_N: after this number of samples PROSAC is equal to RANSAC (the value of the paper).
 TOTAL_DRAWS = 200_000

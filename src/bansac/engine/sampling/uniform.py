@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Singles, Words
-from bansac.maths.distinct import draw_distinct
+from bansac.maths.rng import draw_distinct
 
 
 def draw(
