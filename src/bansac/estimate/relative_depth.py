@@ -64,16 +64,18 @@ def solve_with_depths(request: Request, depths: Floats, conclude: Callable[[Solu
             if solution is None:
                 continue
             solution = _as_matrix(solution, request)
-            fitted = use_depths(solution, depths)
+            fitted = _use_depths(solution, depths)
             if fitted is not None:
-                return finish(_of_plane(fitted, conclude(solution), depths), "; the depths agree with the matches")
+                if fitted.verdict.configuration == "planar":
+                    fitted = _of_plane(fitted, conclude(solution), depths)
+                return finish(fitted, "; the depths agree with the matches")
             if part is request:
                 return finish(conclude(solution), f"; {_DISAGREE}")
     return solve(replace(request, hint="; ".join(filter(None, (request.hint, _DISAGREE)))), conclude)
 
 
 def _search(part: Request, most: int | None) -> Solution | None:
-    """Return the significant solution of a search of at most so many iterations; None if there is none."""
+    """Return the significant solution of a search, of at most ``most`` iterations if given; None if there is none."""
     limit = part.options.max_iterations
     if most is not None:
         part = replace(part, options=part.options.replace(max_iterations=min(most, limit or most), min_iterations=0))
@@ -112,14 +114,14 @@ def _as_matrix(solution: Solution, request: Request) -> Solution:
     return replace(matrix, verdict_of_sample=Verdict(known != "collinear", known, ""))
 
 
-def use_depths(solution: Solution, depths: Floats) -> Solution | None:
+def _use_depths(solution: Solution, depths: Floats) -> Solution | None:
     """Return the solution with the pose that points and depths give; None if the depths do not agree."""
     request, rays = solution.request, np.ascontiguousarray(solution.request.data[:4])
-    R, t, seen, members = _reconstruct(solution)
+    start, seen, members = _reconstruct(solution)
     if not _agree(depths[:, members], seen[:, members]):
         return None
     depths = _without_shifts(depths, refine_on_all(solution, request))
-    model = _scaled(R, t, depths[:, members], seen[:, members])
+    model = _scaled(start, depths[:, members], seen[:, members])
     for _ in range(_ROUNDS):
         known = members & (depths > 0.0).any(axis=0)
         if np.count_nonzero(known) <= RELATIVE_DEPTH.sample_size:
@@ -128,8 +130,7 @@ def use_depths(solution: Solution, depths: Floats) -> Solution | None:
         model = _fit(model, some, solution.residuals[known] / request.unit)
         solution = solution.moved(essential_of(model), verdict_of_sample=solution.verdict)
         members = solution.inliers & (_triangulate(model, rays) > 0.0).all(axis=0)
-    pose = RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]))
-    return replace(solution, public=pose, rival=None)
+    return replace(solution, public=_pose_of(model), rival=None)
 
 
 def _of_plane(fitted: Solution, plane: Solution, depths: Floats) -> Solution:
@@ -137,28 +138,35 @@ def _of_plane(fitted: Solution, plane: Solution, depths: Floats) -> Solution:
 
     The homography of a plane is more accurate than points with depths. Depths decide between its two motions.
     """
-    if fitted.verdict.configuration != "planar" or not plane.is_of_plane:
+    if not plane.is_of_plane:
         return fitted
     rays = np.ascontiguousarray(fitted.request.data[:4])
     known = fitted.inliers & plane.inliers & (depths > 0.0).any(axis=0)
     some = np.compress(known, np.vstack([rays, depths]), axis=1)
-    own, other = (np.append(model_of(np.column_stack(pose)), [1.0, 0.0]) for pose in (fitted.public, plane.public))
+    own, other = (_model_of(*pose) for pose in (fitted.public, plane.public))
     seen = _triangulate(other, some[:4])
     if not (seen > 0.0).all() or _noise_of_depths(other, some) > _WORSE * _noise_of_depths(own, some):
         return fitted
-    R, t = plane.public
-    model = _scaled(R, t, some[4:], seen)
-    pose = RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]))
-    return replace(plane, public=pose, rival=None)
+    return replace(plane, public=_pose_of(_scaled(other, some[4:], seen)), rival=None)
 
 
-def _reconstruct(solution: Solution) -> tuple[Floats, Floats, Floats, Bools]:
-    """Return R and t of an essential matrix, the depths of the matches, and the inliers in front of both cameras."""
+def _model_of(R: Floats, t: Floats) -> Floats:
+    """Return the flat model of a motion, with a scale of 1 and no weight."""
+    return np.append(model_of(np.column_stack([R, t])), [1.0, 0.0])
+
+
+def _pose_of(model: Floats) -> RelativePose:
+    """Return the pose of a flat model, the inverse of ``_model_of``."""
+    return RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]))
+
+
+def _reconstruct(solution: Solution) -> tuple[Floats, Floats, Bools]:
+    """Return the model of an essential matrix, the depths of the matches, and the inliers in front of both cameras."""
     assert solution.model is not None
     rays = np.ascontiguousarray(solution.request.data[:4])
-    R, t = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)[:2]
-    seen = _triangulate(np.concatenate([model_of(np.column_stack([R, t])), [1.0, 0.0]]), rays)
-    return R, t, seen, solution.inliers & (seen > 0.0).all(axis=0)
+    model = _model_of(*recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)[:2])
+    seen = _triangulate(model, rays)
+    return model, seen, solution.inliers & (seen > 0.0).all(axis=0)
 
 
 def _triangulate(model: Floats, rays: Floats) -> Floats:
@@ -195,7 +203,7 @@ def _without_shifts(depths: Floats, alone: Solution) -> Floats:
     Depths d and those of the matrix z are related by d = c z - b. Both have errors, but these are independent of the
     depths of the other image, whose ranks are therefore instrumental variables for c and b.
     """
-    *_, seen, members = _reconstruct(alone)
+    _, seen, members = _reconstruct(alone)
     members, shifted = members & (depths > 0.0).all(axis=0), depths.copy()
     if np.count_nonzero(members) <= RELATIVE_DEPTH.sample_size:
         return depths
@@ -212,12 +220,12 @@ def _without_shifts(depths: Floats, alone: Solution) -> Floats:
     return shifted
 
 
-def _scaled(R: Floats, t: Floats, depths: Floats, seen: Floats) -> Floats:
-    """Return the model of a pose in the unit of the first depths, or of the second ones if these are unknown."""
+def _scaled(model: Floats, depths: Floats, seen: Floats) -> Floats:
+    """Return a model in the unit of the first depths, or of the second ones if these are unknown."""
     ratios = [own[own > 0.0] / other[own > 0.0] for own, other in zip(depths, seen, strict=True)]
     known = [float(np.median(ratio)) for ratio in ratios if ratio.size]
     first, second = known[0], known[-1]
-    return np.append(model_of(np.column_stack([R, first * t])), [second / first, 0.0])
+    return np.concatenate([model[:4], first * model[4:7], [second / first, 0.0]])
 
 
 def _fit(model: Floats, data: Floats, residuals: Floats) -> Floats:

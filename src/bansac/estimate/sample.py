@@ -103,7 +103,7 @@ def refine_on_all(solution: Solution, request: Request) -> Solution:
 def _descend(step: Callable[[float], float], n: int, noise: float) -> None:
     """Call ``step``, which moves a model, with shares of ``n`` data until the next step is negligible, or one fails.
 
-    A step returns the decrease of the cost, of which ``noise`` is that of one standard deviation. The quotient of two
+    A step returns the decrease of the cost. ``noise`` is the decrease for one standard deviation. The quotient of two
     decreases tells that of the next step.
     """
     rate, first = 1.0, max(_GROWTH * _SIZE / n, 1.0 / _GROWTH)

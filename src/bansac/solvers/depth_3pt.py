@@ -1,4 +1,4 @@
-"""Relative pose of three matches, of which one image has depths (Ding et al., RePoseD, arXiv 2501.07742, 2025).
+"""Relative pose of three matches with depths in one image (Ding et al., RePoseD, arXiv 2501.07742, 2025).
 
 The depths turn the points of one image into points in space, up to a common scale. The other image sees them, so that
 three points determine its pose (``p3p``).
