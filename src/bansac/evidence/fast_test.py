@@ -113,7 +113,7 @@ def _sample_rearranged(
     latest, used = np.empty(_SLOTS, np.int64), np.empty((2, _SLOTS), np.bool_)
     for k in range(_SLOTS):  # np.full and np.zeros cost a second of the first call ever
         latest[k], used[0, k], used[1, k] = -1, False, False
-    members = np.empty(looked_at, np.int64)
+    members, sources = np.empty(looked_at, np.int64), np.empty((2, rearranged.shape[1]), np.int64)
     size = 0
     distinct, far, near = 0, 0, 0
     start = others * looked_at
@@ -121,17 +121,21 @@ def _sample_rearranged(
     for k in range(moved):
         i, one, other = k // others * step, next_index(rng, n), next_index(rng, n)
         _displace(data, i, one, other, smallest, motion, rearranged, start + k)
+        sources[0, start + k] = sources[1, start + k] = i
     start += moved
     for i in range(0, n, step):
         column, row = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
         slot = _slot(column, row)
         for _ in range(others):
             j = next_index(rng, n - 1)
-            _exchange(data, i, j + 1 if j >= i else j, rearranged, far)
+            j = j + 1 if j >= i else j
+            _exchange(data, i, j, rearranged, far)
+            sources[0, far], sources[1, far] = i, j
             far += 1
         j = latest[slot]
         if j >= 0 and np.floor(data[0, j] / width) == column and np.floor(data[1, j] / width) == row:
             _exchange(data, i, j, rearranged, start + near)
+            sources[0, start + near], sources[1, start + near] = i, j
             near += 1
         latest[slot] = i
         if support[i]:
@@ -144,6 +148,9 @@ def _sample_rearranged(
                 is_new &= not used[side, slot]
                 used[side, slot] = True
             distinct += is_new
+    for c in range(4, channels):  # points keep their depths
+        for k in range(start + near):
+            rearranged[c, k] = data[c, sources[c - 4, k]]
     on_line = channels >= 4 and _are_on_line(data, members[:size], same, off_line, rng)
     return 0 if on_line else distinct, looked_at, near, moved
 
@@ -168,12 +175,9 @@ def _are_on_line(data: Floats, members: Ints, same: float, off_line: int, rng: W
 @inlined
 def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, column: int) -> None:
     """Write point or match i rearranged with j to a column of ``out``, as in ``null_model``."""
-    channels = data.shape[0]
-    if channels >= 4:
+    if data.shape[0] >= 4:
         out[0, column], out[1, column] = data[0, i], data[1, i]
         out[2, column], out[3, column] = data[2, j], data[3, j]
-        if channels > 4:
-            out[4, column], out[5, column] = data[4, i], data[5, j]
     else:
         dx, dy = data[0, j] - data[0, i], data[1, j] - data[1, i]
         out[0, column] = 0.5 * (data[0, i] + data[0, j] - dy)
@@ -196,8 +200,6 @@ def _displace(
     out[0, column], out[1, column] = data[0, i], data[1, i]
     out[2, column] = a * data[0, i] + b * data[1, i] + 0.5 * (jx + kx) - half * dy
     out[3, column] = d * data[0, i] + e * data[1, i] + 0.5 * (jy + ky) + half * dx
-    if data.shape[0] > 4:
-        out[4, column], out[5, column] = data[4, i], data[5, i]
 
 
 @inlined
