@@ -22,11 +22,13 @@ NUMBA = "numba==0.68.*"
 
 PACK = "bansac/_kernels/kernels.pack"
 
-LEVEL = "from bansac.compiled.target import portable_level; print(portable_level())"
-
 BUILD = """
-import sys
+import os, sys
 from pathlib import Path
+from numba import config
+from bansac.compiled.target import portable_level
+os.environ["NUMBA_CPU_NAME"] = portable_level()
+config.reload_config()
 from bansac.cli.compile_ahead import build_pack
 print(build_pack(Path(sys.argv[1]), everything=sys.argv[2] == "all"), "kernels")
 """
@@ -65,9 +67,6 @@ def compile_kernels(source: Path, pack: Path, wanted: str) -> None:
         "NUMBA_CPU_FEATURES": "",  # those of the level alone
         "NUMBA_DISABLE_INTEL_SVML": "1",  # this library may be missing on other machines
     }
-    command = [sys.executable, "-c", LEVEL]  # its errors go to those of the build
-    found = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-    environment["NUMBA_CPU_NAME"] = found.stdout.strip()
     subprocess.run([sys.executable, "-c", BUILD, str(pack), wanted], env=environment, check=True)
 
 

@@ -1,5 +1,7 @@
 """Compiling everything at once: every part of the registries has its call."""
 
+import dataclasses
+
 import pytest
 
 from bansac.cli import compile_ahead
@@ -8,7 +10,9 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.engine.stopping import STOPS
 from bansac.estimate.presets import find_preset
+from bansac.problems.contract import IN_LOOP, MANIFOLD
 from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 
 pytestmark = pytest.mark.slow
@@ -42,9 +46,15 @@ def test_core_has_two_views_and_poses_without_options_of_cameras():
         *("homography", "fundamental", "essential", "relative_pose", "absolute_pose"),
         *("sized_images", "planar_scene", "pose_of_plane"),
     }
-    assert [group[0][0] for group in compile_ahead._group_by_problem(compile_ahead.CORE)] == [
-        *("homography", "fundamental", "essential", "absolute_pose"),  # relative poses are with "essential"
-    ]
+
+
+def test_functions_of_a_problem_are_compiled_without_a_call(monkeypatch):
+    problem = dataclasses.replace(HOMOGRAPHY)  # nothing is compiled yet
+    monkeypatch.setattr(type(compile_ahead._ROWS["homography"]), "load_problem", lambda row: problem)
+    compile_ahead._run("homography", {"functions": True})
+    names = {name for name, precision, default in problem._compiled}
+    assert names == {role.name for role in (*IN_LOOP, *MANIFOLD)}
+    assert {precision for name, precision, _ in problem._compiled if name == "residuals"} == {"float32", "float64"}
 
 
 @pytest.mark.parametrize("name", ["pose_of_plane", "planar_scene"])

@@ -4,11 +4,11 @@ Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.compiled.
 """
 
 import multiprocessing
-import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,9 @@ from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
 from bansac.executors.threads import count_workers
 from bansac.maths.arrays import Floats
+from bansac.problems.contract import IN_LOOP, MANIFOLD
 from bansac.problems.estimators import ESTIMATORS, Estimator
+from bansac.problems.problem import Problem
 
 _ROWS = {row.name: row for row in ESTIMATORS if row.warm is not None or row.scene}
 
@@ -109,10 +111,10 @@ def warm_cache(*, options: bool = False) -> Iterator[Warmed]:
 def build_pack(path: Path, *, everything: bool) -> int:
     """Compile the kernels of ``CORE``, or of ``DEFAULTS`` and ``OPTIONS``, and write them into a pack for a wheel.
 
-    This process compiles those of the first problem, which all others have in common; then all cores compile. Each
-    process has a cache of its own, because Numba's index of a function has one writer at a time. ``NUMBA_CPU_NAME`` is
-    the portable level of processors and ``NUMBA_CPU_FEATURES`` is empty; a RuntimeError if other processors would not
-    run the code. Return the number of kernels.
+    All cores compile, and share one cache. One process makes the first call, which compiles the engine. Meanwhile the
+    others compile the functions of the problems. Two processes compile a kernel twice if both need it at one time.
+    ``NUMBA_CPU_NAME`` is the portable level of processors and ``NUMBA_CPU_FEATURES`` is empty; a RuntimeError if other
+    processors would not run the code. Return the number of kernels.
     """
     from bansac.compiled.numba_private.cache import read_cache  # private parts are for tested versions of Numba
 
@@ -121,37 +123,23 @@ def build_pack(path: Path, *, everything: bool) -> int:
         raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES to nothing")
     if mismatch := find_mismatch(target):
         raise RuntimeError(f"the kernels {mismatch}")
-    first, *others = _group_by_problem((*DEFAULTS, *OPTIONS) if everything else CORE)
-    workers, spawn = min(count_workers(None), len(others)), multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory() as name:
-        config.CACHE_DIR = str(Path(name, "first"))
-        folders = {*_compile(first)}
-        with ProcessPoolExecutor(workers, spawn, _copy_cache, (config.CACHE_DIR, name)) as pool:
-            folders.update(*pool.map(_compile, others))
-        kernels = {key: kernel for folder in folders for key, kernel in read_cache(folder).items()}
+    calls = (*DEFAULTS, *OPTIONS) if everything else CORE
+    functions = [(name, {"functions": True}) for name, row in _ROWS.items() if row.problem and (name, {}) in calls]
+    spawn = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as config.CACHE_DIR:
+        shared = config.CACHE_DIR, spawn.Lock()
+        with ProcessPoolExecutor(count_workers(None), spawn, _share_cache, shared) as pool:
+            list(pool.map(_run, *zip(calls[0], *functions, *calls[1:], strict=True)))
+        kernels = {key: kernel for folder in cache_folders() for key, kernel in read_cache(folder).items()}
     write_pack(path, target, kernels)
     return len(kernels)
 
 
-def _group_by_problem(tasks: Iterable[Task]) -> list[list[Task]]:
-    """Return the tasks of each problem, which have most kernels in common."""
-    problems = {row.function: row.problem for row in ESTIMATORS}
-    groups: dict[str | None, list[Task]] = {}
-    for task in tasks:
-        groups.setdefault(problems.get(_find_call(task[0])[0]), []).append(task)
-    return list(groups.values())
+def _share_cache(folder: str, lock: AbstractContextManager[Any]) -> None:
+    """Let this process use a cache; Numba's index of a function has one writer at a time, who holds the lock."""
+    from bansac.compiled.numba_private.files import CheckedFile
 
-
-def _copy_cache(cache: str, parent: str) -> None:
-    """Let this process use a copy of a cache."""
-    config.CACHE_DIR = shutil.copytree(cache, tempfile.mkdtemp(dir=parent), dirs_exist_ok=True)
-
-
-def _compile(tasks: Iterable[Task]) -> tuple[Path, ...]:
-    """Run tasks; return the folders of the kernels of this process."""
-    for task in tasks:
-        _run(*task)
-    return cache_folders()
+    config.CACHE_DIR, CheckedFile.writing = folder, lock
 
 
 def _run(name: str, options: dict[str, Any]) -> Warmed:
@@ -159,11 +147,20 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
     before, started = KERNELS.copy(), time.perf_counter()
     if name == "solvers":
         call_solvers()
+    elif options.get("functions"):
+        _compile_functions(_ROWS[name].load_problem())
     else:
         call_estimator(name, options)
     label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
     counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
     return Warmed(label, **counts, seconds=time.perf_counter() - started)
+
+
+def _compile_functions(problem: Problem) -> None:
+    """Compile the functions of a problem, from the last to the first that a call needs."""
+    problem.compiled("residuals")
+    for role in (*MANIFOLD, *reversed(IN_LOOP)):
+        problem.compiled(role.name, problem.precision)
 
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:

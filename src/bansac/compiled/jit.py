@@ -37,12 +37,12 @@ def allocating_kernel(function: Function) -> Function:
 
     A call from Python, such as in a test, compiles another copy with a wrapper.
     """
-    return _dispatcher(function, from_python=False, by_address=False)
+    return _dispatcher(function, from_python=False)
 
 
 def inner_kernel(function: Function) -> Function:
     """Compile ``function`` with a kernel that calls it, without a Python wrapper and without reference counts."""
-    return _dispatcher(function, from_python=False, by_address=False, counts=False)
+    return _dispatcher(function, from_python=False, counts=False)
 
 
 def lean_kernel(function: Function) -> Function:
@@ -73,7 +73,7 @@ def _dispatcher(function: Function, **options: Any) -> Function:
     """Return a dispatcher of a function, or a new one, with these options, of another dispatcher's function."""
     if config.DISABLE_JIT:
         return function
-    return make_dispatcher(plain(function), **options)  # type: ignore[no-any-return]
+    return make_dispatcher(plain(function), by_address=False, **options)  # type: ignore[no-any-return]
 
 
 def is_ours(function: Callable[..., Any]) -> bool:

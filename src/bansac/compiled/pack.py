@@ -106,4 +106,4 @@ def write_pack(path: Path, target: Mapping[str, Any], kernels: Mapping[str, Kern
         header = {"source": source_digest(), "target": dict(target), "slices": slices}
         archive.writestr(_HEADER, json.dumps(header))
         # Compressed here: the checksum of a stored member is that of the compressed bytes, which are read faster.
-        archive.writestr(_LLVM, lzma.compress(llvm_code, preset=9), zipfile.ZIP_STORED)
+        archive.writestr(_LLVM, lzma.compress(llvm_code, preset=3), zipfile.ZIP_STORED)

@@ -12,10 +12,10 @@ Kernels without machine code (``NativeLowering``, ``JITCodeLibrary``), which onl
 Compiler without the passes for language elements that no kernel contains (``CompilerBase``, ``DefaultPassBuilder``)
     Gain: 1 s of the first call.
 Subclasses of ``CPUDispatcher``
-    Gain: 1 s of the first call, because the garbage collector is off during compilation. ``Result.seconds`` excludes
-    compilation and loading. They hold ``CheckedCache``.
-    Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args`` and
-    ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
+    Gain: 1 s of the first call, because the garbage collector is off during compilation. Literal arguments compile no
+    copies. ``Result.seconds`` excludes compilation and loading. They hold ``CheckedCache``.
+    Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args``,
+    ``get_call_template`` and ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
 The lock of the compiler (``global_compiler_lock``)
     Gain: if several threads need a kernel, one compiles and the others wait. Another lock could deadlock, because
     Numba calls ``_Dispatcher.compile`` during a compilation, too.
@@ -29,6 +29,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -87,6 +88,10 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
     def enable_caching(self) -> None:
         """Look compiled code up in the pack and in the folder of the cache."""
         self._cache = CheckedCache(self.py_func, self.targetoptions)
+
+    def get_call_template(self, arguments: Any, names: Any) -> Any:
+        """Compile one copy for all values; Numba compiles one for each literal argument."""
+        return super().get_call_template(tuple(map(types.unliteral, arguments)), names)
 
     # Numba calls these for new argument types; their time counts as loading.
     typeof_pyval = loading()(CPUDispatcher.typeof_pyval)
