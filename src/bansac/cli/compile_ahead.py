@@ -137,9 +137,9 @@ def build_pack(path: Path, *, everything: bool) -> int:
 
 def _share_cache(folder: str, lock: AbstractContextManager[Any]) -> None:
     """Let this process use a cache; Numba's index of a function has one writer at a time, who holds the lock."""
-    from bansac.compiled.numba_private.files import CheckedFile
+    from bansac.compiled.numba_private.cache import CheckedCache
 
-    config.CACHE_DIR, CheckedFile.writing = folder, lock
+    config.CACHE_DIR, CheckedCache.writing = folder, lock
 
 
 def _run(name: str, options: dict[str, Any]) -> Warmed:

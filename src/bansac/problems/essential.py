@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import inner_kernel, kernel
+from bansac.compiled.jit import inner_kernel
 from bansac.geometry import epipolar
 from bansac.geometry.cheirality import score_in_front
 from bansac.maths.arrays import Floats
@@ -68,13 +68,10 @@ def equalize(e: Floats, scratch: Floats) -> bool:
     return True
 
 
-_equalize = kernel(equalize)
-
-
 def canonical(model: Floats) -> None:
     """Give E the singular values (1, 1, 0), up to rounding, and the sign of ``fix_sign``."""
-    scratch = np.empty(fundamental_8pt.SCRATCH)
-    if not (_equalize(model, scratch) and _equalize(model, scratch)):  # the second step removes the error of the first
+    scratch, project = np.empty(fundamental_8pt.SCRATCH), ESSENTIAL.compiled("project")
+    if not (project(model, scratch) and project(model, scratch)):  # the second step removes the error of the first
         U, _, Vt = np.linalg.svd(model.reshape(3, 3))
         model[:] = (U[:, :2] @ Vt[:2]).ravel()
     fix_sign(model)

@@ -15,7 +15,7 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class CheckedCache:
     Code is looked up in the pack of a binary wheel and then in the folder of the cache. The pack is first, so that
     results do not depend on the content of a folder, and because it needs none.
     """
+
+    writing: AbstractContextManager[Any] = nullcontext()  # held while files are written
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self._function = function
@@ -90,8 +92,9 @@ class CheckedCache:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
         try:
-            if self._folder:
-                self._folder.save_overload(signature, data)
+            with self.writing:
+                if self._folder:
+                    self._folder.save_overload(signature, data)
         except OSError as error:
             ANNOUNCEMENT.warn(f"a compiled kernel cannot be cached: {error}")
 

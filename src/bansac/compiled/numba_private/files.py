@@ -9,7 +9,6 @@ import glob
 import hashlib
 import pickle
 import uuid
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,6 @@ _DIGEST_SIZE = 16
 
 class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
     """An index, which maps signatures to data files, and the data files; each begins with a checksum of the rest."""
-
-    writing: AbstractContextManager[Any] = nullcontext()  # held while files are written
-
-    def save(self, key: Any, data: Any) -> None:
-        """Add compiled code."""
-        with self.writing:
-            super().save(key, data)
 
     def _load_index(self) -> dict[Any, str]:
         try:

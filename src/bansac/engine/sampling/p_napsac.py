@@ -103,7 +103,7 @@ def _draw_neighbours(
 ) -> None:
     """Fill all places of the sample except the last: m - 2 of the first ``size`` - 1 neighbours, and the next one."""
     others = sample.size - 1
-    draw_distinct(rng, size - 1, sample, np.int64(0), others - 1)  # a literal would compile another copy
+    draw_distinct(rng, size - 1, sample, 0, others - 1)
     sample[others - 1] = size - 1
     members = neighbourhoods.members[layer]
     cell = neighbourhoods.starts[layer, centre]

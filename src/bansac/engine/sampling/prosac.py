@@ -94,8 +94,7 @@ def draw(
 
     ``progress.subset_limit`` (n* in m, ..., N) is the largest size of the set; the stopping criterion may lower it.
     """
-    known = np.int64(0)  # a literal would compile another copy
     indices[0] += 1
-    complete_by_prosac(rng, indices, progress.subset_limit, sample, known)
+    complete_by_prosac(rng, indices, progress.subset_limit, sample, 0)
     for i in range(sample.size):
         sample[i] = ranking[sample[i]]
