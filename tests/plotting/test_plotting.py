@@ -1,5 +1,7 @@
 """Figures: what they show, read back from their artists."""
 
+import io
+import pickle
 import sys
 from types import SimpleNamespace
 
@@ -55,6 +57,13 @@ def test_matches_join_their_points_and_the_probable_are_on_top():
     assert len(segments(ax)) == 3
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_a_notebook_shows_a_figure_without_a_backend():
+    figure = pickle.loads(pickle.dumps(plot_matches(IMAGE1, IMAGE2, X1, X2, P)))
+    image = Image.open(io.BytesIO(figure._repr_png_()))
+    np.testing.assert_allclose(image.size, figure.get_size_inches() * figure.dpi, atol=1.0)
+    assert np.ptp(image) > 100
 
 
 def test_colors_run_from_red_to_blue_with_a_scale_from_0_to_1():

@@ -85,6 +85,10 @@ class Trace:
         """Return the number of recorded iterations."""
         return len(self.inlier_ratio)
 
+    def __repr__(self) -> str:
+        """Summarise the trace in a line."""
+        return f"Trace({len(self)} iterations, {len(self.ends)} restarts, {len(self.frames)} frames)"
+
 
 class Recorder:
     """A recorder of the rows of the trace, the beliefs at the paper's iterations, and the frames."""

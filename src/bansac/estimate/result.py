@@ -130,6 +130,10 @@ class Rival(NamedTuple):
     inliers: NDArray[np.bool_]
     threshold: float
 
+    def __repr__(self) -> str:
+        """Summarise the rival in a line."""
+        return f"Rival({np.count_nonzero(self.inliers)} inliers at threshold {self.threshold:g})"
+
 
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
