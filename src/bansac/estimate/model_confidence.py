@@ -18,6 +18,7 @@ import numpy as np
 
 from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution
+from bansac.evidence.camera_misfit import count_behind
 from bansac.evidence.rivals import significance_over_thresholds
 from bansac.evidence.significance import EXACT, MeasuredModel
 from bansac.maths.arrays import Floats
@@ -55,9 +56,14 @@ COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
 
 
 def model_confidence(solution: Solution, success: bool, configuration: str | None) -> float | None:
-    """Return the probability that a model is right, given the verdict on it; None if it is not known."""
-    known = COEFFICIENTS[solution.request.problem.name]
-    if not known:
+    """Return the probability that a model is right, given the verdict on it; None if it is not known.
+
+    No data of the fit cover mirrored images, whose inliers are behind a camera.
+    """
+    request, measured = solution.request, solution.measured
+    known = COEFFICIENTS[request.problem.name]
+    assert measured is not None
+    if configuration == "misfit" and count_behind(request.problem, request.data, measured) > 0:
         return None
     with np.errstate(all="ignore"):
         numbers = evidence(solution, success, configuration)

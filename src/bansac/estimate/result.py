@@ -201,8 +201,8 @@ class Result(_Pair[Model]):
     model_confidence : float or None
         Probability that the model is right: the pose of E and F within 5 degrees, an absolute pose also within 5 % of
         the depth, a homography within 5 pixels at the corners of the image. It is computed on first access, from the
-        evidence alone, by a fit to data with ground truth (``bansac bench trust``). None without a model, for other
-        problems and with ``preset="paper"``.
+        evidence alone, by a fit to data with ground truth (``bansac bench trust``). None without a model, for inliers
+        behind a camera, for other problems and with ``preset="paper"``.
         ``confidence`` is an option, that of the stopping criteria.
     """
 

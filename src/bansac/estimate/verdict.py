@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from bansac.evidence.ambiguity import count_other_support
-from bansac.evidence.camera_misfit import find_focal_factors
+from bansac.evidence.camera_misfit import count_behind, find_focal_factors
 from bansac.evidence.configuration import (
     SEARCHED,
     TOLERANCE,
@@ -52,6 +52,7 @@ _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and pres
 _REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
 _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
 _STATIC = "; {} inliers do not move and others do, as with a logo or a date stamp: leave out the matches of overlays"
+_BEHIND = "; {} inliers are behind a camera, as with a mirrored image or with wrong or exchanged cameras"
 _MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
 _CAMERA = "; other focal lengths or lens distortion fit better: correct the camera, or see Camera.unknown_focal"
 _FOCAL = "; a focal length of about {:.4g} instead of {:.4g} fits better: correct it, or see Camera.unknown_focal"
@@ -199,6 +200,8 @@ def _explain_misfit(problem: Problem, data: Floats, measured: MeasuredModel, uni
     """Return how residuals show that the model, or its camera, does not fit; "" if they do not."""
     if problem.traits.of_images and len(data) > 4:  # with depths, which fit badly themselves
         return ""
+    if behind := count_behind(problem, data, measured):
+        return _BEHIND.format(behind)
     if problem.traits.of_images and _says(has_misfit, problem, data, measured, measured.inliers):
         return _MISFIT
     if problem.traits.unit != "normalised":
