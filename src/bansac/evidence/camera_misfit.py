@@ -69,10 +69,10 @@ def count_behind(problem: Problem, data: Floats, measured: MeasuredModel) -> int
     """
     if problem.score_in_front is None:
         return 0
-    reach = TOLERANCE * threshold_of_noise(problem, measured.residuals, measured.threshold)
-    members = measured.inliers & (np.hypot(*(data[2:4] - data[:2])) > reach)
+    limit = (TOLERANCE * threshold_of_noise(problem, measured.residuals, measured.threshold)) ** 2
+    members = measured.inliers & (np.square(data[2:4] - data[:2]).sum(axis=0) > limit)
     n, in_front = int(np.count_nonzero(members)), problem.compiled("score_in_front")
-    behind = n - int(in_front(data, measured.model, members.astype(np.float64), reach * reach))
+    behind = n - int(in_front(data, measured.model, members.astype(np.float64), limit))
     return behind if behind > SHARE * n + DEVIATIONS * math.sqrt(SHARE * (1.0 - SHARE) * n) else 0
 
 
