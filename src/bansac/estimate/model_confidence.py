@@ -61,10 +61,10 @@ def model_confidence(solution: Solution, success: bool, configuration: str | Non
     No data of the fit cover mirrored images, whose inliers are behind a camera.
     """
     request, measured = solution.request, solution.measured
-    known = COEFFICIENTS[request.problem.name]
     assert measured is not None
     if configuration == "misfit" and count_behind(request.problem, request.data, measured) > 0:
         return None
+    known = COEFFICIENTS[request.problem.name]
     with np.errstate(all="ignore"):
         numbers = evidence(solution, success, configuration)
     logit = known["constant"] + sum(known.get(name, 0.0) * number for name, number in numbers.items())
