@@ -219,7 +219,7 @@ def _agree(depths: Floats, seen: Floats) -> Bools:
         if first.size > 3 and spread > 0.0:
             correlation = min(float(first @ second) / spread, 1.0 - 1e-9)
             scores[k] = math.atanh(correlation) * math.sqrt(first.size - 3)
-    used = (depths > 0.0).any(axis=1)
+    used = np.any(depths > 0.0, axis=1)
     if not scores.sum() > _AGREE * math.sqrt(float(used.sum())):
         return np.zeros(2, np.bool_)
     return scores > _AGREE if (scores > _AGREE).any() else used
