@@ -1,9 +1,9 @@
 """Measure relative poses with depths on synthetic pairs, beside those without and PoseLib 3.0.
 
 Images have 640 x 480 px, points a noise of 1 px, log depths a noise of 5 % or the given one, independent or smooth in
-the image. Narrow views have 100 to 400 matches, a noise of
-.18 to .35 px and focal lengths of 8 to 16 widths. The pose error is the larger one of the angles of the rotation and of the translation. PoseLib has limits of
-16 px for reprojections and 2 px for the epipolar distance, and estimates no shift. Older versions use no depths.
+the image. Narrow views have 100 to 400 matches, a noise of .18 to .35 px and focal lengths of 8 to 16 widths. The pose
+error is the larger one of the angles of the rotation and of the translation. PoseLib has limits of 16 px for
+reprojections and 2 px for the epipolar distance, and estimates no shift. Older versions use no depths.
 
 The Motorcycle pair (Scharstein et al., GCPR 2014) is real, with a measured disparity d: the depth is f / (d + o)
 baselines, where o is the distance of the principal points. Its matches are nearest neighbours without a ratio test.
