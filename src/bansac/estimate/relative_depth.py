@@ -63,9 +63,8 @@ _DISAGREE = "the depths do not agree with the matches"
 def solve_with_depths(request: Request, depths: Floats, conclude: Callable[[Solution], Solution]) -> Result:
     """Return the result of a request of the relative pose with the depths of both images (2 x N), 0 if unknown.
 
-    A rotation determines no depths, so that none can agree with it.
-
-    ``conclude`` is for solutions that do not use the depths.
+    ``conclude`` is for solutions that do not use the depths. A rotation determines no depths, so that none can agree
+    with it.
     """
     threshold = _REPROJECTION * request.threshold
     data = _with_weights(np.vstack([request.data, depths]), (_NOISE / threshold) ** 2)
@@ -138,14 +137,16 @@ def _use_depths(solution: Solution, depths: Floats) -> tuple[Solution | None, st
     depths = np.where(agree[:, None], depths, 0.0)
     shifts = _find_shifts(depths, refine_on_all(solution, request))
     depths = np.where(depths > 0.0, np.maximum(depths - shifts[:, None], 0.0), 0.0)
-    if np.count_nonzero((depths[:, members] > 0.0).any(axis=0)) <= RELATIVE_DEPTH.sample_size:
-        return None, remark
-    model = _scaled(start, depths[:, members], seen[:, members])
+    model, known = None, (depths > 0.0).any(axis=0)
     for _ in range(_ROUNDS):
+        if np.count_nonzero(members & known) <= RELATIVE_DEPTH.sample_size:
+            return None, remark
+        model = _scaled(start, depths[:, members], seen[:, members]) if model is None else model
         some = np.compress(members, np.vstack([rays, depths]), axis=1)
         model = _fit(model, some, solution.residuals[members] / request.unit)
         solution = solution.moved(essential_of(model), verdict_of_sample=solution.verdict)
         members = solution.inliers & (_triangulate(model, rays) > 0.0).all(axis=0)
+    assert model is not None
     return replace(solution, public=_pose_of(model, shifts), rival=None), remark
 
 
