@@ -56,13 +56,9 @@ COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
 
 
 def model_confidence(solution: Solution, success: bool, configuration: str | None) -> float | None:
-    """Return the probability that a model is right, given the verdict on it; None if it is not known.
-
-    No data of the fit cover mirrored images, whose inliers are behind a camera.
-    """
+    """Return the probability that a model is right, given the verdict; None if inliers are behind a camera."""
     request, measured = solution.request, solution.measured
-    assert measured is not None
-    if configuration == "misfit" and count_behind(request.problem, request.data, measured) > 0:
+    if measured is None or (configuration == "misfit" and count_behind(request.problem, request.data, measured) > 0):
         return None
     known = COEFFICIENTS[request.problem.name]
     with np.errstate(all="ignore"):
