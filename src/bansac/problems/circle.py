@@ -8,7 +8,7 @@ from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
 from bansac.maths.linalg import weighted_centroid
-from bansac.maths.normalisation import normalise
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
@@ -176,16 +176,11 @@ def denormalise(model: Floats, transform: Floats) -> None:
     model[:-1] += transform[1 : model.size]
 
 
-CIRCLE = Problem(
+CIRCLE = Problem.of(
+    globals(),
     name="circle",
     channels=2,
     sample_size=3,
     model_shape=(3,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
-    normalise=normalise,
-    denormalise=denormalise,
     traits=Traits(points=((0, 1),), limit=Limit("line", flat_distances)),
 )

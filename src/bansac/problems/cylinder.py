@@ -111,21 +111,14 @@ def scene(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return np.hstack([points + r * normals, normals]), np.append(line, r)
 
 
-CYLINDER = Problem(
+CYLINDER = Problem.of(
+    globals(),
     name="cylinder",
     channels=6,
     sample_size=2,
     model_shape=(7,),
-    solve=solve,
-    residuals=residuals,
-    linearize=linearize,
-    tangent=tangent,
-    project=project,
     parameters=5,
-    normalise=normalise,
-    denormalise=denormalise,
     canonical=line_3d.canonical,
-    significance_form=significance_form,
     default_local_optimization="lm",
     traits=Traits(points=((0, 1, 2),), directions=((3, 4, 5),), limit=Limit("plane", _plane_distances)),
 )

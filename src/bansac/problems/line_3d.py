@@ -10,7 +10,8 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import normalise_vector, smallest_eigenvector, span_complement, write_scatter
-from bansac.maths.normalisation import fix_sign, normalise
+from bansac.maths.normalisation import fix_sign
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -116,22 +117,15 @@ def scene(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return model[:3] + rng.uniform(0.0, 1000.0, (n, 1)) * model[3:], model
 
 
-LINE_3D = Problem(
+LINE_3D = Problem.of(
+    globals(),
     name="line of space",
     channels=3,
     sample_size=2,
     model_shape=(6,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
     tangent=span_line,
-    project=project,
     parameters=4,
     residual_size=3,
     scratch_size=_SCRATCH,
-    normalise=normalise,
-    denormalise=denormalise,
-    canonical=canonical,
     traits=Traits(points=((0, 1, 2),), codimension=2),
 )

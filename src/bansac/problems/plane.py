@@ -9,7 +9,8 @@ import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import normalise_vector, smallest_eigenvector, write_scatter
-from bansac.maths.normalisation import fix_sign, normalise
+from bansac.maths.normalisation import fix_sign
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -98,20 +99,13 @@ def canonical(model: Floats) -> None:
     model /= np.copysign(math.hypot(*normal), normal @ model[:3])
 
 
-PLANE = Problem(
+PLANE = Problem.of(
+    globals(),
     name="plane",
     channels=3,
     sample_size=3,
     model_shape=(4,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
-    project=project,
     scratch_size=_SCRATCH,
     precision="float32",
-    normalise=normalise,
-    denormalise=denormalise,
-    canonical=canonical,
     traits=Traits(points=((0, 1, 2),), flat="line"),
 )

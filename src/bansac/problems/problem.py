@@ -8,9 +8,9 @@ as fast as the built-in ones.
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numba import config, errors
@@ -213,6 +213,11 @@ class Problem:
     def __post_init__(self) -> None:
         """Check every field, so that mistakes are reported here and not by the compiler."""
         _check_fields(self)
+
+    @classmethod
+    def of(cls, module: Mapping[str, Any], /, **fields: Any) -> Self:
+        """Make a problem of other fields and the functions that a module, its ``globals()``, has under their names."""
+        return cls(**{name: module[name] for name in CONTRACT if name in module} | fields)
 
     @functools.cached_property
     def model_size(self) -> int:

@@ -8,8 +8,8 @@ from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
 from bansac.maths.linalg import smallest_eigenvector
-from bansac.maths.normalisation import normalise
-from bansac.problems.circle import denormalise
+from bansac.maths.normalisation import normalise as normalise
+from bansac.problems.circle import denormalise as denormalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
@@ -103,17 +103,12 @@ def scene(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return model[:3] + model[3] * normals / np.linalg.norm(normals, axis=1, keepdims=True), model
 
 
-SPHERE = Problem(
+SPHERE = Problem.of(
+    globals(),
     name="sphere",
     channels=3,
     sample_size=4,
     model_shape=(4,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
     scratch_size=_SCRATCH,
-    normalise=normalise,
-    denormalise=denormalise,
     traits=Traits(points=((0, 1, 2),), limit=Limit("plane", flat_distances)),
 )
