@@ -16,6 +16,7 @@ from bansac.engine.options import check_names as check_names
 from bansac.engine.sampling import Sampler, SamplerName
 from bansac.engine.scoring import Score, ScoreName
 from bansac.engine.stopping import Stop, StopName
+from bansac.maths.validate import check_name
 from bansac.problems.problem import Problem
 
 Threshold = float | Literal["auto"] | None
@@ -104,11 +105,8 @@ SHARED_ARGUMENTS = ("scores", "priors", "weights", "initial_model", "preset", "o
 
 def find_preset(name: Any) -> Preset:
     """Return a preset by its name; None is the preset of the default options."""
-    if name is None:
-        return _DEFAULT
-    if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))} or None; got {name!r}")
-    return PRESETS[name]
+    check_name("preset", name, PRESETS, optional=True)
+    return _DEFAULT if name is None else PRESETS[name]
 
 
 def resolve_options(
