@@ -173,16 +173,12 @@ def _merge(
     if isinstance(threshold, str) and threshold != "auto":
         raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
     changes["threshold"] = start if threshold is None or isinstance(threshold, str) else threshold
-    resolved = with_defaults(base.replace(**changes), values, problem)
+    resolved = base.replace(**changes)
+    if resolved.max_iterations is None:
+        most = values.max_iterations.get(problem.name, problem.default_max_iterations)
+        resolved = resolved.replace(max_iterations=max(most, resolved.min_iterations))
+    resolved = resolved.replace(restarts=resolved.restart_rules.over(Restarts(agreement=2)))
     if resolved.threshold is None and values.as_paper and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     check_abilities(problem, resolved)
     return resolved
-
-
-def with_defaults(options: Options, preset: Preset, problem: Problem) -> Options:
-    """Return the options with the numbers of a preset, or of the problem, where they have none."""
-    if options.max_iterations is None:
-        most = preset.max_iterations.get(problem.name, problem.default_max_iterations)
-        options = options.replace(max_iterations=max(most, options.min_iterations))
-    return options.replace(restarts=options.restart_rules.over(Restarts(agreement=2)))

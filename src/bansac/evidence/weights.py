@@ -38,26 +38,14 @@ def scale_weights(weights: Floats) -> None:
 
 
 def reliability_weights(probabilities: Floats) -> Floats | None:
-    """Return the squares of inlier probabilities; None if they are not all in [0, 1] or are all 0.
-
-    Examples
-    --------
-    >>> reliability_weights(np.array([0.5, 1.0]))
-    array([0.25, 1.  ])
-    """
+    """Return the squares of inlier probabilities; None if they are not all in [0, 1] or are all 0."""
     if probabilities.size == 0 or not (probabilities.min() >= 0.0 and 0.0 < probabilities.max() <= 1.0):
         return None
     return np.square(probabilities)
 
 
 def prior_of_scores(scores: Floats) -> Floats:
-    """Return scores in [0, 1] as they are, and others by rank: the share of the data whose scores are not larger.
-
-    Examples
-    --------
-    >>> prior_of_scores(np.array([-60.0, -20.0, -35.0, -35.0]))  # of Hamming distances
-    array([0.25, 1.  , 0.75, 0.75])
-    """
+    """Return scores in [0, 1] as they are, and others by rank: the share of the data whose scores are not larger."""
     if scores.size == 0 or (scores.min() >= 0.0 and scores.max() <= 1.0):
         return scores
     _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
@@ -68,11 +56,6 @@ def density_weights(data: Floats) -> Floats:
     """Return weights of points (2 x N) or matches (4 x N) that decrease with the density around them.
 
     A weight is 1 over the geometric mean of the numbers of points around a point in each image.
-
-    Examples
-    --------
-    >>> density_weights(np.array([[0.0, 0.0, 100.0], [0.0, 1.0, 100.0]]))
-    array([0.5, 0.5, 1. ])
     """
     weights = np.empty(data.shape[1])
     _divide_by_density(data, weights)
