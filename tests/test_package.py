@@ -136,7 +136,7 @@ def test_imports_for_type_checkers_are_the_public_names() -> None:
 
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
 def test_row_of_the_table_has_the_arguments_of_the_function(row: Estimator) -> None:
-    common = (*SHARED_ARGUMENTS, "gravity1", "gravity2", "depth1", "depth2", "threshold", "settings")
+    common = (*SHARED_ARGUMENTS, "gravity1", "gravity2", "threshold", "settings")
     parameters = inspect.signature(getattr(bansac, row.function)).parameters
     assert [name for name in parameters if name not in common] == [*row.data, *row.arguments]
     if row.problem is not None:

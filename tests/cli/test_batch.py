@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 import bansac as library
+from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import find_sources
 from bansac.cli.console import INTERRUPTED, NO_MODEL, TERMINATED
 from bansac.executors import processes, short_items
 from bansac.geometry import normalise_points
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
-from bansac.synthetic import homography_matches
+from bansac.synthetic import depth_matches, homography_matches
 from lab.tests.pair_sets import write_homography_set, write_pose_set
-from tests.arrays import read_arrays
+from tests.arrays import read_arrays, write_arrays
 from tests.processes import count_units, interruptible, wait_for_units
 
 
@@ -161,6 +162,32 @@ def test_camera_matrices_for_all(bansac: Any, tmp_path: Path, scene: Any) -> Non
     assert run(bansac, folder, tmp_path / "r.npz", *calibrated, "--overwrite", model="E")["successes"] == 1
     alone = library.estimate_relative_pose(x1, x2, lens, lens, threshold=1.0)
     np.testing.assert_array_equal(read_arrays(tmp_path / "r.npz")["R"][0], alone.model.R)
+
+
+def test_depths_of_the_pairs(bansac: Any, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    folder, scene = tmp_path / "pairs", depth_matches(80, 0.6, 0.5, 1)
+    folder.mkdir()
+    depths = {"depth1": scene.depth1, "depth2": np.where(scene.inliers, scene.depth2, np.nan)}
+    both = {"x1": scene.x1, "x2": scene.x2, "K": scene.K}
+    np.savez(folder / "bare.npz", **both)
+    np.savez(folder / "deep.npz", **both, **depths)
+    write_arrays(folder / "deep.h5", **both, **depths)
+    np.savez(folder / "short.npz", **both, depth1=np.ones(3))
+    expected = library.estimate_relative_pose(scene.x1, scene.x2, scene.K, **depths).model
+    for suffix in WRITERS:
+        summary = run(bansac, folder, tmp_path / f"e{suffix}", model="E")
+        assert summary["failed"].keys() == {"short.npz"}
+    found = read_arrays(tmp_path / "e.npz")
+    np.testing.assert_array_equal(found["scale"], [np.nan, expected.scale, expected.scale, np.nan])
+    np.testing.assert_array_equal(found["t"][1], expected.t)
+    with h5py.File(tmp_path / "e.h5") as file:
+        np.testing.assert_array_equal(file["scale"], found["scale"])
+    np.testing.assert_array_equal(parquet.read_table(tmp_path / "e.parquet")["scale"].to_numpy(), found["scale"])
+    run(bansac, folder, tmp_path / "f.npz", model="F")
+    assert "scale" not in read_arrays(tmp_path / "f.npz")
+    run(bansac, folder, tmp_path / "none.npz", "--no-depths", model="E")
+    np.testing.assert_array_equal(read_arrays(tmp_path / "none.npz")["scale"], [np.nan] * 4)
 
 
 def test_a_second_run_does_what_is_missing(bansac: Any, folder: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.geometry import normalise_points
 from bansac.problems.estimators import MODELS
 from bansac.problems.line import LINE
+from bansac.synthetic import depth_matches
 from bansac_lab.known_scenes import known_scene
 from bansac_lab.metrics import corner_error, rotation_error, translation_error
 from lab.tests.pair_sets import write_pose_set
@@ -177,6 +178,28 @@ def test_cameras_with_distortion(bansac: Any, tmp_path: Path, scene: Any) -> Non
     assert "two.npz: distortion has no camera matrix of its own" in bansac.refused(*command, "--calib", two)
     np.savez(two, K=scene.K, distortion=distortion[:3])
     assert "two.npz: distortion: distortion must be" in bansac.refused(*command, "--calib", two)
+
+
+def test_depths_of_a_file_are_used_for_poses(bansac: Any, tmp_path: Path) -> None:
+    scene = depth_matches(80, 0.6, 0.5, 1)
+    depths = {"depth1": np.where(np.arange(80) % 9, scene.depth1, np.nan), "depth2": scene.depth2}
+    path, calibration = tmp_path / "depths.csv", tmp_path / "K.npz"
+    table = np.column_stack([scene.x1, scene.x2, *depths.values()])
+    np.savetxt(path, table, "%.17g", ",", header="x1,y1,x2,y2,depth1,depth2", comments="")
+    np.savez(calibration, K=scene.K)
+    command = ("estimate", path, "--model", "E", "--calib", calibration)
+    expected = library.estimate_relative_pose(scene.x1, scene.x2, scene.K, **depths)
+    found = bansac.json(*command, "--out", tmp_path / "out")
+    assert (found["scale"], found["t"]) == (expected.model.scale, expected.model.t.tolist())
+    assert bansac.json("estimate", tmp_path / "out" / "data.npz", "--model", "E")["scale"] == found["scale"]
+    assert f"scale = {expected.model.scale:12.6g}" in bansac(*command).stdout
+    without = library.estimate_relative_pose(scene.x1, scene.x2, scene.K)
+    for other in (bansac.json(*command, "--no-depths"), bansac.json("estimate", path, "--model", "F")):
+        assert "scale" not in other
+    assert bansac.json(*command, "--no-depths")["t"] == without.model.t.tolist()
+    assert "depth1 and depth2 need" in bansac.refused(*command, "--preset", "paper")
+    np.savetxt(path, -table, "%.17g", ",", header="x1,y1,x2,y2,depth1,depth2", comments="")
+    assert "depth1 must be positive, or NaN if unknown" in bansac.refused(*command)
 
 
 def test_out_holds_the_answer_and_feeds_the_next_run(bansac: Any, tmp_path: Path, matches_csv: Path) -> None:

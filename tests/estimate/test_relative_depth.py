@@ -132,9 +132,21 @@ def test_many_data_and_batches_take_depths():
     scene = depth_matches(12_000, 0.5, 0.5, 0)
     assert error(estimate(scene).model, scene) < 0.5
     small = depth_matches(200, 0.4, 0.5, 0)
-    pair = {"x1": small.x1, "x2": small.x2, "depth1": small.depth1, "depth2": small.depth2}
-    (result,) = bansac.estimate_many("relative_pose", [pair], K1=small.K, seed=0)
-    assert result.model.scale is not None
+    pair = {"x1": small.x1, "x2": small.x2, "K1": small.K, "depth1": small.depth1, "depth2": small.depth2}
+    named, matches = bansac.estimate_many("relative_pose", [pair, small], seed=0)
+    alone = [estimate(small, seed=result.seed).model.scale for result in (named, matches)]
+    assert [named.model.scale, matches.model.scale] == alone
+
+
+def test_depths_of_matches_are_used_where_a_model_takes_them_and_those_of_a_call_never_ignored():
+    scene = depth_matches(60, 0.8, 0.5, 0)
+    for name in ("essential", "fundamental", "homography"):
+        results = [bansac.estimate_many(name, [pair])[0] for pair in (scene, replace(scene, depth1=None, depth2=None))]
+        np.testing.assert_array_equal(results[0].model, results[1].model)
+        with pytest.raises(TypeError, match="depth1"):
+            bansac.estimate_many(name, [scene], depth1=scene.depth1)
+    short = replace(scene, depth2=scene.depth2[1:])
+    assert "depth2 must have shape (60,)" in bansac.estimate_many("relative_pose", [short])[0].message
 
 
 def test_a_first_motion_is_used_beside_depths():

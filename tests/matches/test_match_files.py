@@ -20,6 +20,7 @@ from tests.arrays import write_arrays
 TABLE = np.random.default_rng(0).uniform(-500, 1500, (30, 5))
 TABLE[:, 4] = np.linspace(0, 1, 30)
 NAMES = ["x1", "y1", "x2", "y2", "score"]
+DEPTHS = np.where(np.arange(30) % 7 == 3, np.nan, np.linspace(1, 9, 30))
 
 
 def assert_read(path, scores=True):
@@ -29,6 +30,12 @@ def assert_read(path, scores=True):
         np.testing.assert_array_equal(matches.scores, TABLE[:, 4])
     else:
         assert matches.scores is None
+
+
+def assert_depths(matches, missing="nan"):
+    unknown = float(missing or "nan")
+    for depths, expected in ((matches.depth1, DEPTHS[::-1]), (matches.depth2, DEPTHS)):
+        np.testing.assert_array_equal(depths, np.where(np.isnan(expected), unknown, expected))
 
 
 class TestText:
@@ -57,10 +64,22 @@ class TestText:
         path.write_text("\ufeffx1,y1,x2,y2,\r\n1,2,3,4,\r\n# remark\r\n\r\n5,6,7,8,\r\n", encoding="utf-8")
         assert read_matches(str(path)).x2.tolist() == [[3, 4], [7, 8]]
 
+    def test_depths_may_be_unknown(self, tmp_path):
+        frame = pandas.DataFrame(TABLE, columns=NAMES).assign(depth2=DEPTHS, Depth1=DEPTHS[::-1])
+        for missing in ("", "nan", "inf"):
+            path = tmp_path / "depths.csv"
+            frame.to_csv(path, float_format="%.17g", na_rep=missing)
+            assert_read(path)
+            assert_depths(read_matches(path), missing)
+        read_data(path, {"points": ("x1", "y1")})  # depths that are not used
+
     @pytest.mark.parametrize(
         ("text", "message"),
         [
             ("", "holds no rows"),
+            ("x1,y1,x2,y2,depth1\n1,2,3,4,far\n", "line 2: 'far' is no finite number"),
+            ("x1,y1,x2,y2,depth1\n1,2,3,,5\n", "line 2: '' is no finite number"),
+            ("x1,y1,x2,y2,depth1,depth1\n1,2,3,4,5,6\n", "the header has the column depth1 2 times"),
             ("x1,y1,x2,y2\n", "holds no rows"),
             ("1,2,3\n", "line 1 has 3 columns, expected 4 or 5"),
             ("a,b,c,d\n1,2,3,4\n", "the header has no column x1, y1, x2, y2"),
@@ -135,6 +154,23 @@ class TestNpy:
 
 suffixes = pytest.mark.parametrize("suffix", [".npz", ".h5"])
 PAIRS = np.array([[4, 0], [0, 3], [2, 2]])
+
+
+@suffixes
+@pytest.mark.parametrize("form", ["x1", "matches", "keypoints"])
+def test_arrays_of_depths(tmp_path, suffix, form):
+    first, second, own = TABLE[:, :2], TABLE[:, 2:4], np.repeat(np.arange(30)[:, None], 2, axis=1)
+    arrays = {
+        "x1": {"x1": first, "x2": second},
+        "matches": {"matches": TABLE[:, :4]},
+        "keypoints": {"keypoints1": first, "keypoints2": second, "matches": own},
+    }[form]
+    path = write_arrays(tmp_path / f"depths{suffix}", **arrays, scores=TABLE[:, 4], depth1=DEPTHS[::-1], depth2=DEPTHS)
+    assert_read(path)
+    assert_depths(read_matches(path))
+    write_arrays(path, **arrays, depth2=DEPTHS[:4])
+    with pytest.raises(ValueError, match=r"depth2 must have shape \(30,\), got \(4,\)"):
+        read_matches(path)
 
 
 @suffixes

@@ -14,8 +14,9 @@ from bansac.synthetic import epipolar_matches, planar_scene_matches
 def matches():
     x = np.arange(8.0).reshape(4, 2)
     return Matches(
-        x, x + 100, key="a-b", ratios=np.array([0.84, 0.85, 0.2, 0.86]), inliers=np.array([True, False, True, True])
-    )
+        x, x + 100, key="a-b", ratios=np.array([0.84, 0.85, 0.2, 0.86]), inliers=np.array([True, False, True, True]),
+        depth1=np.arange(4.0), depth2=np.array([7.0, 8.0, np.nan, 9.0])
+    )  # fmt: skip
 
 
 def test_scores_are_one_minus_the_ratio_unless_they_are_given(matches):
@@ -37,7 +38,7 @@ def test_selection_keeps_what_belongs_to_a_match(matches, choose, places):
     matches = dataclasses.replace(matches, H=np.eye(3))
     kept = choose(matches)
     assert (len(kept), len(matches), kept.key, kept.H is matches.H) == (2, 4, "a-b", True)
-    for name in ("x1", "x2", "ratios", "scores", "inliers"):
+    for name in ("x1", "x2", "ratios", "scores", "depth1", "depth2", "inliers"):
         np.testing.assert_array_equal(getattr(kept, name), getattr(matches, name)[places])
 
 

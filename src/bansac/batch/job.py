@@ -13,6 +13,7 @@ from bansac.compiled.source import installed_versions, source_digest
 from bansac.estimate.many import Failure, estimate_many, iter_estimates
 from bansac.geometry.camera import Camera
 from bansac.matches.match_files import CameraLike
+from bansac.matches.matches import known_arguments
 from bansac.maths.arrays import Ints
 from bansac.problems.estimators import MODELS, Kind
 
@@ -25,7 +26,7 @@ class Job:
 
     model: Kind
     cameras: Cameras | None  # for E, of all pairs; if None, each pair has its own, if any
-    scores: bool  # whether the scores of the matches are used
+    ignored: tuple[str, ...]  # what matches have and is not used: scores, depth1, depth2
     seed: int  # of every pair
     settings: Mapping[str, Any]  # other options of the estimation
 
@@ -36,7 +37,7 @@ class Job:
     def fingerprint(self) -> str:
         """Return a digest of everything except the pairs that the results depend on."""
         cameras = [[c.model, *c.params] if isinstance(c, Camera) else c.tolist() for c in self.cameras or ()] or None
-        settings = [self.model, cameras, self.scores, self.seed, dict(self.settings)]
+        settings = [self.model, cameras, self.ignored, self.seed, dict(self.settings)]
         parts = [*settings, source_digest(), installed_versions()]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -47,13 +48,9 @@ class Job:
         def load() -> dict[str, Any]:
             nonlocal indices
             matches, indices = source.read()
-            K1, K2 = self.cameras or (matches.K1, matches.K2)
-            known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
-            named: dict[str, Any] = {"x1": matches.x1, "x2": matches.x2, "seed": self.seed}
-            named |= {name: known[name] for name in MODELS[self.model].arguments}
-            if self.scores and matches.scores is not None:
-                named["scores"] = matches.scores
-            return named
+            known = known_arguments(matches) | dict(zip(("K1", "K2"), self.cameras or (), strict=False))
+            used = {"scores", *MODELS[self.model].arguments}.difference(self.ignored)
+            return {"x1": matches.x1, "x2": matches.x2, "seed": self.seed} | {name: known[name] for name in used}
 
         (result,) = estimate_many(MODELS[self.model].name, [load], workers=1, **self.settings)
         if isinstance(result, Failure):

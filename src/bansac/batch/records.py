@@ -29,11 +29,12 @@ SCALARS: dict[str, Any] = {
     "stop_reason": "",
     "configuration": None,
     "model_confidence": np.nan,
+    "scale": np.nan,
     "seed": 0,
     "seconds": np.nan,
 }
-"""Columns with a value per pair, and the value of a pair that could not be read. All except the first are fields of a
-result."""
+"""Columns with a value per pair, and the value of a pair that could not be read. All except ``num_data`` and ``scale``,
+which is that of a motion with depths, are fields of a result."""
 
 MATRICES = {"model": (3, 3), "R": (3, 3), "t": (3,)}
 """Columns with a matrix per pair, and its shape; R and t are the motion of E."""
@@ -52,12 +53,12 @@ def as_row(result: Result, indices: Ints | None) -> Row:
     pose = result.model if isinstance(result.model, RelativePose) else None
     R, t = (None, None) if pose is None else pose
     index1, index2 = (None, None) if indices is None else indices.T
-    values = {name: getattr(result, name) for name in (*SCALARS, *PER_MATCH) if name != "num_data"}
+    values = {name: getattr(result, name, None) for name in (*SCALARS, *PER_MATCH)}
     values |= {"num_data": len(result.inliers), "inliers": np.packbits(result.inliers)}
+    values["scale"] = getattr(result.model, "scale", None)
     values |= {"model": result.model if pose is None else essential_from_pose(*pose), "R": R, "t": t}
     values |= {"index1": index1, "index2": index2}
-    if result.model_confidence is None:
-        values["model_confidence"] = np.nan
+    values |= {name: np.nan for name in ("model_confidence", "scale") if values[name] is None}
     return values | {name: _encode(values[name], dtype) for name, dtype in _STORED.items()}
 
 

@@ -71,7 +71,7 @@ def _columns(records: Iterable[Record]) -> tuple[dict[str, NDArray[Any]], dict[s
     lists["configuration"] = [name or "" for name in lists["configuration"]]
     columns = {name: np.array(values, np.uint64 if name == "seed" else None) for name, values in lists.items()}
     if np.isnan(columns["R"]).all():
-        del columns["R"], columns["t"]
+        del columns["R"], columns["t"], columns["scale"]
     columns["offsets"] = np.concatenate([[0], np.cumsum(lists["num_data"], dtype=np.int64)])
     return columns, PER_MATCH | INDICES if "image1" in lists else PER_MATCH
 

@@ -24,9 +24,9 @@ from bansac.estimate.result import (
     threshold_in_words,
 )
 from bansac.geometry import essential_from_pose
-from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
+from bansac.matches.matches import Matches, known_arguments
 from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.estimators import MATCHES, MODELS
 
@@ -48,8 +48,8 @@ class Answer:
         return np.column_stack(model) if isinstance(model, AbsolutePose) else model
 
     @property
-    def pose(self) -> dict[str, Floats]:
-        """R and t of a motion or of a pose; empty for other models."""
+    def pose(self) -> dict[str, Any]:
+        """R and t of a motion or of a pose, and the scale of a motion with depths; empty for other models."""
         model = self.result.model
         return model._asdict() if isinstance(model, RelativePose | AbsolutePose) else {}
 
@@ -60,7 +60,7 @@ class Answer:
         return {
             "model": self.name,
             "parameters": self.model,
-            **{name: getattr(result, name) for name in names if name != "num_data"},
+            **{name: getattr(result, name) for name in names if name not in ("num_data", "scale")},
             "num_data": len(result.inliers),
             "rival": rival
             and {"model": rival.model, "num_inliers": int(rival.inliers.sum()), "threshold": rival.threshold},
@@ -145,14 +145,14 @@ def estimate_two_view(
     name: str, matches: Matches, K1: CameraLike | None, K2: CameraLike | None, **settings: Any
 ) -> Answer:
     """Estimate a model of two images; E includes the motion. Without K1 and K2 the points for E are normalised."""
-    known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
+    known = known_arguments(matches) | {"K1": K1, "K2": K2}
     return estimate_model(name, {"x1": matches.x1, "x2": matches.x2}, known, settings)
 
 
 def estimate_model(
     name: str, data: Mapping[str, Floats], known: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Answer:
-    """Estimate a model from its data and those of the ``known`` cameras, image sizes and degree that it takes."""
+    """Estimate a model from its data and those of the ``known`` cameras, image sizes and so on that it takes."""
     row = MODELS[name]
     result = row.load_function()(**data, **{argument: known[argument] for argument in row.arguments}, **settings)
     unit = "px" if row.data == MATCHES or row.cameras else ""
@@ -161,13 +161,13 @@ def estimate_model(
     return Answer(name, result, unit)
 
 
-def matrices(**known: Any) -> dict[str, Floats]:
-    """Return the camera matrices for a file of results; files of matches have no cameras with distortion."""
-    return {name: camera for name, camera in known.items() if isinstance(camera, np.ndarray)}
+def arrays_of(**known: Any) -> dict[str, Floats]:
+    """Return the arrays for a file of results; files of matches have no cameras with distortion."""
+    return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
 
 
-def _print_array(name: str, array: Floats) -> None:
-    text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
+def _print_array(name: str, array: Any) -> None:
+    text = np.array2string(np.asarray(array), formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
 
 

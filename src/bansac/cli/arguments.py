@@ -12,7 +12,6 @@ import typer
 from bansac.engine.option_fields import documentation
 from bansac.estimate.presets import PRESETS, Options, resolve_options
 from bansac.executors import Executor, short_items, threads
-from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
 from bansac.problems.polynomial import polynomial
 
@@ -152,6 +151,10 @@ class Shared:
     scheduler: SchedulerOption = None
     json: JsonFlag = False
 
+    def ignored(self, model: str) -> tuple[str, ...]:
+        """Return the data per match that the estimation of a model does not use."""
+        return () if uses_scores(model, self.settings, self.no_scores) else ("scores",)
+
     def refuse(self, why: str, *names: str) -> None:
         """Raise a ValueError with the reason ``why`` if one of the options is given."""
         for name in names:
@@ -181,9 +184,3 @@ def uses_scores(model: str, settings: Mapping[str, Any], no_scores: bool) -> boo
     problem = polynomial(1) if MODELS[model].problem is None else MODELS[model].load_problem()
     resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, options)
     return not no_scores and resolved.uses_scores(problem)
-
-
-def with_scores(model: str, settings: Mapping[str, Any], scores: Floats | None, no_scores: bool) -> dict[str, Any]:
-    """Return the settings, with the scores if there are scores and :func:`uses_scores` is true."""
-    used = scores is not None and uses_scores(model, settings, no_scores)
-    return {**settings, "scores": scores} if used else dict(settings)

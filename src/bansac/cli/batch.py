@@ -13,7 +13,7 @@ from bansac.batch.output_files import check_unread
 from bansac.batch.records import Record
 from bansac.batch.run import BatchSummary, check_out, estimate_pairs
 from bansac.batch.sources import Source, find_sources, hloc_sources
-from bansac.cli.arguments import Shared, pair_executor, uses_scores
+from bansac.cli.arguments import Shared, pair_executor
 from bansac.cli.console import NO_MODEL, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.matches import HlocPairs
 from bansac.problems.estimators import Kind
@@ -25,8 +25,8 @@ _SHOWN = 10
 def make_job(model: Kind, cameras: Cameras | None, asked: Shared) -> Job:
     """Return the settings of a run from the options of a command."""
     shared = {name: value for name, value in asked.settings.items() if name != "seed"}
-    scores = uses_scores(model, asked.settings, asked.no_scores)
-    return Job(model=model, cameras=cameras, scores=scores, seed=asked.settings.get("seed", 0), settings=shared)
+    seed = asked.settings.get("seed", 0)
+    return Job(model=model, cameras=cameras, ignored=asked.ignored(model), seed=seed, settings=shared)
 
 
 def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None, pair: str | None) -> None:

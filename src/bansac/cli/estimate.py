@@ -9,9 +9,10 @@ import typer
 
 import bansac
 from bansac.cli import arguments
-from bansac.cli.answer import Answer, MultipleAnswer, estimate_model, matrices
+from bansac.cli.answer import Answer, MultipleAnswer, arrays_of, estimate_model
 from bansac.cli.output import leave, result_folder
 from bansac.matches import match_files
+from bansac.matches.matches import known_arguments
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MATCHES, MODELS, Kind, find_estimator
 
@@ -69,6 +70,12 @@ class Options(arguments.Shared):
         typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
     ] = None
 
+    no_depths: Annotated[bool, typer.Option("--no-depths", help="Do not use the depths of the matches.")] = False
+
+    def ignored(self, model: str) -> tuple[str, ...]:
+        """Return the data per match that the estimation of a model does not use."""
+        return super().ignored(model) + (("depth1", "depth2") if self.no_depths else ())
+
     @property
     def many(self) -> bool:
         """Whether the file or the output is of many pairs."""
@@ -87,8 +94,9 @@ def estimate(asked: Options) -> None:
     Text files and npy have the columns listed at --model, and optionally score; a header line may name them in any
     order. npz and h5 have x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and matches (N x 2, their
     indices), or points (N x 2 or N x 3), or points3D and points2D; optionally scores (N), and K, or K1 and K2. Scores
-    in [0, 1] are used as prior probabilities. Without camera matrices the image points for E and absolute-pose are in
-    normalised units. With --out the command writes result.json and data.npz (data, inliers, probabilities, residuals),
+    in [0, 1] are used as prior probabilities. The depths depth1 and depth2 (N, or columns with a header), NaN or empty
+    if unknown, are used for E. Without camera matrices the image points for E and absolute-pose are in normalised
+    units. With --out the command writes result.json and data.npz (data, inliers, probabilities, residuals),
     which can be used as FILE again; it has no cameras with distortion.
 
     --multiple: several lines, planes (H) and so on in one file. data.npz then has the labels (N), which are the index
@@ -134,36 +142,36 @@ def _estimate_one(asked: Options) -> None:
         asked.refuse_for_model("degree")
     elif asked.degree is None:
         raise ValueError(f"--degree must be given for --model {asked.model}")
-    data, scores, known = _read(asked)
+    data, known = _read(asked)
     folder = result_folder(asked.out, [DATA], (asked.file, asked.calib), overwrite=asked.overwrite)
-    settings = arguments.with_scores(asked.model, asked.settings, scores, asked.no_scores)
+    used = known | dict.fromkeys(asked.ignored(asked.model))
+    settings = {**asked.settings, "scores": used["scores"]}
     answer: Answer | MultipleAnswer
     if asked.multiple:
-        answer = _estimate_several(asked, data, known, settings)
+        answer = _estimate_several(asked, data, used, settings)
     else:
-        answer = estimate_model(asked.model, data, known, settings)
+        answer = estimate_model(asked.model, data, used, settings)
     document = {"file": str(asked.file), **answer.as_dict()}
     if folder is not None:
-        arrays = data if scores is None else data | {"scores": scores}
         with folder.replacing(document):
-            folder.write_npz(DATA, arrays | matrices(**known) | answer.arrays())
+            folder.write_npz(DATA, data | arrays_of(**known) | answer.arrays())
     leave(document, answer, folder, json=asked.json)
 
 
-def _read(asked: Options) -> tuple[dict[str, Floats], Floats | None, dict[str, Any]]:
-    """Return the arrays and the scores of a file, and its cameras, image sizes and degree of the curve, if any."""
+def _read(asked: Options) -> tuple[dict[str, Floats], dict[str, Any]]:
+    """Return the arrays of a file, and its scores, depths, cameras, image sizes and degree of the curve, if any."""
     row = MODELS[asked.model]
     if row.data == MATCHES:
         matches = match_files.read_matches(asked.file, asked.pair)
-        K1, K2 = (matches.K1, matches.K2) if asked.calib is None else match_files.read_calibration(asked.calib)
-        known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
-        return {"x1": matches.x1, "x2": matches.x2}, matches.scores, known
+        cameras = () if asked.calib is None else match_files.read_calibration(asked.calib)
+        known = known_arguments(matches) | dict(zip(("K1", "K2"), cameras, strict=False))
+        return {"x1": matches.x1, "x2": matches.x2}, known
     asked.refuse_for_model("pair")
     points, scores = match_files.read_data(asked.file, row.data)
     if not row.cameras:
-        return points, scores, {"degree": asked.degree}
+        return points, {"scores": scores, "degree": asked.degree}
     K = match_files.read_own_camera(asked.file) if asked.calib is None else match_files.read_single_camera(asked.calib)
-    return points, scores, {"K": K}
+    return points, {"scores": scores, "K": K}
 
 
 def _estimate_several(

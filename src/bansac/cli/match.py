@@ -12,7 +12,7 @@ from bansac.batch.output_files import check_unread
 from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import check_out, estimate_pairs
 from bansac.cli import arguments
-from bansac.cli.answer import FIGURES, estimate_two_view, matrices, write_figures
+from bansac.cli.answer import FIGURES, arrays_of, estimate_two_view, write_figures
 from bansac.cli.batch import make_job, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
 from bansac.cli.output import check_new_file, leave, result_folder
@@ -105,20 +105,20 @@ def _match_two(asked: Options, image2: Path) -> None:
         check_new_file(asked.report, asked.overwrite, "--report")
     sizes = {"max_features": asked.features, "max_size": asked.max_size}
     matches = match_images(asked.image1, image2, ratio=asked.ratio, mutual=not asked.one_way, **sizes)
-    settings = arguments.with_scores(asked.model, asked.settings, matches.scores, asked.no_scores)
+    settings = {**asked.settings, "scores": None if asked.ignored(asked.model) else matches.scores}
     trace = folder is not None or asked.report is not None
     answer = estimate_two_view(asked.model, matches, K1, K2, trace=trace, **settings)
 
     document = {"images": [str(asked.image1), str(image2)], **answer.as_dict()}
     if folder is not None:
-        arrays = {"x1": matches.x1, "x2": matches.x2, "scores": matches.scores, **matrices(K1=K1, K2=K2)}
+        arrays = {"x1": matches.x1, "x2": matches.x2, "scores": matches.scores, **arrays_of(K1=K1, K2=K2)}
         with folder.replacing(document):
             folder.write_npz(MATCHES, arrays | answer.arrays())
             write_figures(folder, (asked.image1, image2), matches, answer)
     if asked.report is not None:
         listed = {name: getattr(asked, name) for name in ("model", "ratio", "features", "max_size", "one_way")}
-        listed |= {"scores": "scores" in settings, **asked.settings}
-        K, F = matrices(K1=K1, K2=K2), None
+        listed |= {"scores": settings["scores"] is not None, **asked.settings}
+        K, F = arrays_of(K1=K1, K2=K2), None
         if len(K) == 2 and answer.model is not None:
             F = np.linalg.inv(K["K2"]).T @ answer.model @ np.linalg.inv(K["K1"])
         points = matches.x1, matches.x2

@@ -115,8 +115,8 @@ def iter_estimates(
         * a tuple or list of positional arguments: ``(x1, x2)``, ``(x1, x2, K1, K2)``, or ``(points3D, points2D, K)``;
         * a mapping of keyword arguments, which take precedence over ``arguments``: ``x1``, ``x2`` and for example
           ``scores``, ``K1``, ``K2`` or ``threshold``;
-        * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its scores, cameras
-          and image sizes are used if the call takes them;
+        * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its scores, cameras,
+          image sizes and depths are used if the call takes them;
         * an array: the data of an estimator of points, such as a line, or of a ``Problem``;
         * a function without parameters that returns one of these. It is called in a worker, so pairs can be read lazily
           and in parallel.
@@ -224,24 +224,20 @@ def _hand_out(
             yield answer
 
 
-_SIZES = {"image_size1": "size1", "image_size2": "size2"}
-
-
 def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Any]:
     """Check the problem and the arguments of all pairs; return the function that estimates one pair."""
     function: Callable[..., Result] = functools.partial(ransac, problem)
     names: tuple[str, ...] = ()
     if not isinstance(problem, Problem):
         row = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
-        function, problem, names = row.load_function(), row.load_problem(), row.cameras
+        function, problem, names = row.load_function(), row.load_problem(), row.arguments
     parameters: Mapping[str, inspect.Parameter] = inspect.signature(function).parameters
     own = {*names, *(name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)}
     settings = {name: value for name, value in arguments.items() if name not in own or name in SHARED_ARGUMENTS}
     threshold = arguments.get("threshold")
     resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
     attributes = {"scores": "scores"} if resolved.uses_scores(problem) else {}
-    attributes |= {name: name for name in names}
-    attributes |= {name: attribute for name, attribute in _SIZES.items() if name in parameters}
+    attributes |= {name: name.removeprefix("image_") for name in names}
     return functools.partial(_estimate, function, tuple(parameters), arguments, resolved.seed or 0, attributes)
 
 

@@ -1,8 +1,8 @@
 """Matches, points and camera matrices in text, npy, npz, h5 and JSON files.
 
 Text files (``.csv``, ``.tsv``, ``.txt``) and ``.npy`` files have the columns x1, y1, x2, y2 or x, y, and optionally
-score. A header line of a text file may list them in any order and with other columns (``text_tables``). Errors are
-OSErrors or ValueErrors that name the file and its invalid content.
+score. A header line of a text file may list them in any order and with other columns, such as depth1 and depth2
+(``text_tables``). Errors are OSErrors or ValueErrors that name the file and its invalid content.
 """
 
 import json
@@ -18,7 +18,7 @@ from bansac.geometry.camera import Camera
 from bansac.matches.array_files import ARRAY_SUFFIXES, Reader, read_array, read_arrays
 from bansac.matches.matches import Matches, as_indices
 from bansac.matches.pair_folder import PairFolder
-from bansac.matches.text_tables import read_rows, read_table, read_text
+from bansac.matches.text_tables import PER_MATCH, read_rows, read_table, read_text
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_camera, as_numbers
 
@@ -34,7 +34,7 @@ _CAMERAS = ("K", "K1", "K2")
 _DISTORTIONS = {"K": "distortion", "K1": "distortion1", "K2": "distortion2"}
 # Names of keypoint arrays; LightGlue numbers images from 0.
 _KEYPOINTS = (("keypoints1", "keypoints2"), ("keypoints0", "keypoints1"))
-_MATCH_ARRAYS = ("x1", "x2", "matches", "keypoints0", "keypoints1", "keypoints2", "scores", *_CAMERAS)
+_MATCH_ARRAYS = ("x1", "x2", "matches", "keypoints0", "keypoints1", "keypoints2", *PER_MATCH.values(), *_CAMERAS)
 
 
 class _Arrays:
@@ -49,28 +49,33 @@ class _Arrays:
             raise ValueError(f"{path}: is empty: it has no arrays")
         self.names = ", ".join(names)
 
-    def get(self, name: str, shape: tuple[int | None, ...]) -> Floats:
-        """Return an array as finite float64 numbers of the given shape, where None is any length."""
+    def get(self, name: str, shape: tuple[int | None, ...], *, finite: bool = True) -> Floats:
+        """Return an array as float64 numbers of the given shape, where None is any length."""
         if name not in self.arrays:
             raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
-        return as_numbers(f"{self.path}: {name}", self.arrays[name], shape)
+        return as_numbers(f"{self.path}: {name}", self.arrays[name], shape, finite=finite)
+
+    def per_match(self, n: int) -> dict[str, Any]:
+        """Return the scores and the depths (n) that the file has; unknown depths are not finite."""
+        names = (name for name in PER_MATCH.values() if name in self.arrays)
+        return {name: self.get(name, (n,), finite=name == "scores") for name in names}
 
 
 def read_matches(path: str | os.PathLike[str], pair: str | None = None) -> Matches:
-    """Read finite matches from a text, npy, npz or h5 file.
+    """Read finite matches, and their scores and depths, from a text, npy, npz or h5 file.
 
     npz and h5 files contain the points as ``x1`` and ``x2`` (N, 2), or as ``matches`` (N, 4), or as indices ``matches``
     (N, 2) into ``keypoints1`` and ``keypoints2`` (LightGlue: ``keypoints0`` and ``keypoints1``). Optional arrays are
-    ``scores`` (N), and ``K``, or ``K1`` and ``K2`` (3, 3). If ``pair`` is given, it is the name of a group with these
-    arrays in an h5 file; or the path is a folder in the format of the RANSAC tutorial, and the scores are 1 - ratio,
-    clipped to [0, 1].
+    ``scores``, ``depth1`` and ``depth2`` (N), and ``K``, or ``K1`` and ``K2`` (3, 3). If ``pair`` is given, it is the
+    name of a group with these arrays in an h5 file; or the path is a folder in the format of the RANSAC tutorial, and
+    the scores are 1 - ratio, clipped to [0, 1].
     """
     path = Path(path)
     if pair is not None and (path.is_dir() or path.suffix.lower() not in HDF5):
         return PairFolder(path).scored_pair(pair)
     if _is_table(path):
-        table, scores = _read_columns(path, _MATCH_COLUMNS)
-        return Matches(table[:, :2], table[:, 2:], scores=scores)
+        table, per_match = _read_columns(path, _MATCH_COLUMNS)
+        return Matches(table[:, :2], table[:, 2:], **per_match)
     arrays = _Arrays(path, _MATCH_ARRAYS, group=pair)
     if not arrays.arrays and pair is None and path.suffix.lower() in HDF5 and (groups := find_groups(path)):
         raise ValueError(
@@ -85,14 +90,14 @@ def read_matches(path: str | os.PathLike[str], pair: str | None = None) -> Match
             raise ValueError(f"{path}: has no array 'matches'; it has {arrays.names}")
         pairs = as_indices(f"{path}: matches", arrays.arrays["matches"], points)
         points1, points2 = points.values()
-        matches = Matches.from_indices(points1, points2, pairs, _scores(arrays, len(pairs)))
+        matches = Matches.from_indices(points1, points2, pairs)
     elif "matches" in arrays.arrays:
         both = arrays.get("matches", (None, 4))
-        matches = Matches(both[:, :2], both[:, 2:], scores=_scores(arrays, len(both)))
+        matches = Matches(both[:, :2], both[:, 2:])
     else:
         x1 = arrays.get("x1", (None, 2))
-        matches = Matches(x1, arrays.get("x2", (len(x1), 2)), scores=_scores(arrays, len(x1)))
-    return replace(matches, K1=cameras[0], K2=cameras[1])
+        matches = Matches(x1, arrays.get("x2", (len(x1), 2)))
+    return replace(matches, K1=cameras[0], K2=cameras[1], **arrays.per_match(len(matches)))
 
 
 def find_groups(path: Path) -> list[str]:
@@ -107,16 +112,16 @@ def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[
     ``columns`` has the names of each array's columns in a text, for example ``{"points": ("x", "y")}``.
     """
     if _is_table(path):
-        table, scores = _read_columns(path, sum(columns.values(), ()))
+        table, per_match = _read_columns(path, sum(columns.values(), ()))
         ends = np.cumsum([len(names) for names in columns.values()])
-        return dict(zip(columns, np.split(table, ends[:-1], axis=1), strict=True)), scores
+        return dict(zip(columns, np.split(table, ends[:-1], axis=1), strict=True)), per_match.get("scores")
     arrays = _Arrays(path, (*columns, "scores"))
     data: dict[str, Floats] = {}
     n = None
     for name, names in columns.items():
         data[name] = arrays.get(name, (n, len(names)))
         n = len(data[name])
-    return data, _scores(arrays, n or 0)
+    return data, arrays.per_match(n or 0).get("scores")
 
 
 def read_own_camera(path: Path) -> CameraLike | None:
@@ -205,10 +210,6 @@ def _camera(arrays: _Arrays, name: str) -> CameraLike:
         raise ValueError(f"{arrays.path}: {distortion}: {error}") from None
 
 
-def _scores(arrays: _Arrays, n: int) -> Floats | None:
-    return arrays.get("scores", (n,)) if "scores" in arrays.arrays else None
-
-
 def _is_table(path: Path) -> bool:
     kinds = (".csv", ".tsv", ".txt", ".npy", *ARRAY_SUFFIXES)
     if path.suffix.lower() not in kinds:
@@ -216,14 +217,14 @@ def _is_table(path: Path) -> bool:
     return path.suffix.lower() not in ARRAY_SUFFIXES
 
 
-def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Floats, Floats | None]:
+def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Floats, dict[str, Any]]:
     if path.suffix.lower() != ".npy":
         return read_table(path, columns)
     arrays = _Arrays(path, (), {"the array": read_array(path)})
     width = len(columns)
     scored = np.shape(arrays.arrays["the array"])[1:] == (width + 1,)
     table = arrays.get("the array", (None, width + scored))
-    return table[:, :width], table[:, width] if scored else None
+    return table[:, :width], {"scores": table[:, width]} if scored else {}
 
 
 def _numbers(rows: list[list[str]]) -> Any:

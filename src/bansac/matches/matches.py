@@ -26,6 +26,8 @@ class Matches:
         Distance to the nearest descriptor divided by that to the second nearest (SNN ratio); lower is better.
     scores : (N,) ndarray or None, optional
         Quality of each match; larger is better. By default 1 - ratio, as in the BANSAC paper, if there are ratios.
+    depth1, depth2 : (N,) ndarray or None, optional
+        Depths of the points along the optical axes, each in a unit of its image; NaN if unknown.
     K1, K2 : (3, 3) ndarray or None, optional
         Camera matrices.
     size1, size2 : (int, int) or None, optional
@@ -53,6 +55,8 @@ class Matches:
     key: str = ""
     ratios: Floats | None = None
     scores: Floats | None = None
+    depth1: Floats | None = None
+    depth2: Floats | None = None
     K1: Floats | None = None
     K2: Floats | None = None
     size1: tuple[int, int] | None = None
@@ -66,7 +70,7 @@ class Matches:
     H: Floats | None = None
     inliers: Bools | None = None
 
-    _PER_MATCH: ClassVar[tuple[str, ...]] = ("x1", "x2", "ratios", "scores", "inliers")
+    _PER_MATCH: ClassVar[tuple[str, ...]] = ("x1", "x2", "ratios", "scores", "depth1", "depth2", "inliers")
 
     def __post_init__(self) -> None:
         """Compute the scores from the ratios."""
@@ -230,6 +234,12 @@ class Matches:
         if self.ratios is None:
             raise ValueError(f"the matches of the pair {self.key!r} have no SNN ratios")
         return self.select(self.ratios < max_ratio)
+
+
+def known_arguments(matches: Matches) -> dict[str, Any]:
+    """Return what is known of a pair besides its points, by the names of the arguments of estimators."""
+    names = ("scores", "depth1", "depth2", "K1", "K2", "image_size1", "image_size2")
+    return {name: getattr(matches, name.removeprefix("image_")) for name in names}
 
 
 def _unbatched(value: Any, dimensions: int) -> Any:

@@ -10,15 +10,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-SCORE = "score"
+PER_MATCH = {"score": "scores", "depth1": "depth1", "depth2": "depth2"}
+"""Optional columns, and the names of their arrays in other files."""
+
+SCORE, *_DEPTHS = PER_MATCH
+
+# Depths that are unknown.
+_UNKNOWN = ("", "nan", "inf")
 
 
-def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Read columns of finite numbers, and a column ``score`` if there is one.
+def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Read columns of finite numbers, and the optional columns that there are, by the names of their arrays.
 
     A header may list the columns in any order and with other columns, in upper or lower case. Without a header, the
-    columns must be in the given order, followed by the scores. An error is a ValueError that names the file and the
-    line.
+    columns must be in the given order, followed by the scores. Depths that are unknown are not finite. An error is a
+    ValueError that names the file and the line.
     """
     numbers, rows = _read(path)
     first = _without_end(rows[0]) if rows else []
@@ -35,16 +41,18 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64
                 f"{path}: line {numbers[0]} has {len(first)} columns, expected {len(columns)} or {len(names)}: {names}"
             )
         names = names[: len(first)]
-    wanted = [name for name in (*columns, SCORE) if name in names]
+    wanted = [name for name in (*columns, *PER_MATCH) if name in names]
     places = [names.index(name) for name in wanted]
     for line, fields in zip(numbers, rows, strict=True):
         if len(fields if len(fields) <= len(names) else _without_end(fields)) != len(names):
             raise ValueError(f"{path}: line {line} has {len(fields)} columns, expected {len(names)}")
     table = np.array([[_number(fields[place]) for place in places] for fields in rows])
-    if not np.isfinite(table).all():
-        row, column = np.argwhere(~np.isfinite(table))[0]
-        raise ValueError(f"{path}: line {numbers[row]}: {rows[row][places[column]]!r:.40} is no finite number")
-    return np.ascontiguousarray(table[:, : len(columns)]), table[:, len(columns)] if SCORE in wanted else None
+    for row, column in np.argwhere(~np.isfinite(table)):
+        field = rows[row][places[column]]
+        if wanted[column] not in _DEPTHS or field.lower() not in _UNKNOWN:
+            raise ValueError(f"{path}: line {numbers[row]}: {field!r:.40} is no finite number")
+    optional = {PER_MATCH[name]: table[:, k] for k, name in enumerate(wanted) if k >= len(columns)}
+    return np.ascontiguousarray(table[:, : len(columns)]), optional
 
 
 def read_rows(path: Path) -> list[list[str]]:
@@ -106,7 +114,7 @@ def _header(path: Path, fields: list[str], columns: tuple[str, ...]) -> list[str
     missing = [name for name in columns if name not in names]
     if missing:
         raise ValueError(f"{path}: the header has no column {', '.join(missing)}; it has {', '.join(names)}")
-    for name in (*columns, SCORE):
+    for name in (*columns, *PER_MATCH):
         if names.count(name) > 1:
             raise ValueError(f"{path}: the header has the column {name} {names.count(name)} times")
     return names

@@ -40,13 +40,14 @@ def as_points(argument: str, value: ArrayLike, channels: int, n: int | None = No
     return array
 
 
-def as_numbers(argument: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
-    """Return a float64 array of finite numbers of this shape, where None is any length."""
+def as_numbers(argument: str, value: ArrayLike, shape: tuple[int | None, ...], *, finite: bool = True) -> Floats:
+    """Return a float64 array of this shape, where None is any length, unchecked unless ``finite``."""
     array = as_floats(argument, value)
     if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
         wanted = str(shape).replace("None", "N")
         raise ValueError(f"{argument} must have shape {wanted}, got {array.shape}")
-    check_finite(argument, array)
+    if finite:
+        check_finite(argument, array)
     return array
 
 

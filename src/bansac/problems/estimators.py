@@ -35,7 +35,7 @@ class Estimator(NamedTuple):
     module: str  # in ``bansac.estimate``
     problem: str | None  # ``module:name`` in ``bansac.problems``; None if the problem depends on an argument
     data: Columns  # columns of each data array, by the name of the argument
-    arguments: tuple[str, ...] = ()  # further arguments: camera matrices, image sizes, degree
+    arguments: tuple[str, ...] = ()  # further arguments: camera matrices, image sizes, depths, degree
     warm: str | None = None  # key of its data in ``bansac.cli.compile_ahead``; None if another row compiles the same
     scene: bool = False  # the problem's module has ``scene(n, rng) -> (points, model)``: exact data and their model
     letter: str = ""  # short name for ``--model``
@@ -86,7 +86,10 @@ ESTIMATORS = (
     Estimator(
         "estimate_essential", "two_views", "essential:ESSENTIAL", MATCHES, ("K1", "K2"), warm="normalised scene"
     ),
-    Estimator("estimate_relative_pose", "two_views", "essential:ESSENTIAL", MATCHES, ("K1", "K2"), letter="E"),
+    Estimator(
+        "estimate_relative_pose", "two_views", "essential:ESSENTIAL", MATCHES, ("K1", "K2", "depth1", "depth2"),
+        letter="E"
+    ),
     Estimator(
         "estimate_absolute_pose", "absolute_pose", "absolute_pose:ABSOLUTE_POSE", _PROJECTIONS, ("K",),
         warm="projections"

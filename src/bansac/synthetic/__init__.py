@@ -7,7 +7,6 @@ from bansac.synthetic.curves import CurvePoints as CurvePoints
 from bansac.synthetic.curves import circle_points as circle_points
 from bansac.synthetic.curves import line_points as line_points
 from bansac.synthetic.curves import polynomial_points as polynomial_points
-from bansac.synthetic.depths import DepthMatches as DepthMatches
 from bansac.synthetic.depths import depth_matches as depth_matches
 from bansac.synthetic.depths import with_depths as with_depths
 from bansac.synthetic.two_views import SceneMatches as SceneMatches

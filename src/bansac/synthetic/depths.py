@@ -1,7 +1,7 @@
 """Depths of synthetic matches, as networks estimate them from single images: up to a scale, with errors."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,25 +12,9 @@ from bansac.synthetic.two_views import SceneMatches, epipolar_matches
 _WAVES, _PERIODS = 8, 2.0
 
 
-@dataclass(frozen=True, eq=False)
-class DepthMatches(SceneMatches):
-    """Matches of a synthetic scene with depths.
-
-    Parameters
-    ----------
-    depth1, depth2 : (N,) ndarray or None, optional
-        Depths of the points along the optical axes, each in a unit of its image.
-    """
-
-    depth1: Floats | None = None
-    depth2: Floats | None = None
-
-    _PER_MATCH: ClassVar[tuple[str, ...]] = (*SceneMatches._PER_MATCH, "depth1", "depth2")
-
-
 def depth_matches(
     n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.5, seed: int = 0, **errors: Any
-) -> DepthMatches:
+) -> SceneMatches:
     """Return :func:`epipolar_matches` with depths in both images.
 
     Parameters
@@ -42,7 +26,7 @@ def depth_matches(
 
     Returns
     -------
-    DepthMatches
+    SceneMatches
         Matches with their ground truth.
 
     Examples
@@ -57,7 +41,7 @@ def depth_matches(
 
 def with_depths(
     scene: SceneMatches, depth_noise: float = 0.05, *, shift: float = 0.0, smooth: bool = False, seed: int = 0
-) -> DepthMatches:
+) -> SceneMatches:
     """Return a scene with depths of both images, each times a random scale.
 
     Parameters
@@ -75,7 +59,7 @@ def with_depths(
 
     Returns
     -------
-    DepthMatches
+    SceneMatches
         The same matches. Outliers have depths in the range of the scene.
 
     Raises
@@ -92,7 +76,7 @@ def with_depths(
         z = np.where(np.isnan(z), rng.uniform(np.nanmin(z), np.nanmax(z), z.size), z)
         error = _smooth_error(x / np.ptp(x, axis=0), rng) if smooth else rng.normal(size=z.size)
         depths.append(np.exp(rng.normal()) * (z * np.exp(depth_noise * error) + shift))
-    return DepthMatches(**vars(scene), depth1=depths[0], depth2=depths[1])
+    return replace(scene, depth1=depths[0], depth2=depths[1])
 
 
 def _smooth_error(x: Floats, rng: np.random.Generator) -> Floats:

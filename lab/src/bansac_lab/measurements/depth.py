@@ -3,6 +3,9 @@
 Images have 640 x 480 px, points a noise of 1 px, log depths a noise of 5 % or the given one, independent or smooth in
 the image. The pose error is the larger one of the angles of the rotation and of the translation. PoseLib has limits of
 16 px for reprojections and 2 px for the epipolar distance, and estimates no shift. Older versions use no depths.
+
+The Motorcycle pair (Scharstein et al., GCPR 2014) is real, with a measured disparity d: the depth is f / (d + o)
+baselines, where o is the distance of the principal points. Its matches are nearest neighbours without a ratio test.
 """
 
 import functools
@@ -12,7 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.synthetic import DepthMatches, depth_matches, planar_scene_matches, with_depths
+from bansac.matches import Matches, load_motorcycle
+from bansac.matches.image_matching import match_images
+from bansac.maths.arrays import Floats
+from bansac.synthetic import depth_matches, planar_scene_matches, with_depths
 from bansac_lab.comparison import compare
 from bansac_lab.frames import to_frame
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
@@ -21,6 +27,10 @@ from bansac_lab.peers.library import OURS, Estimate, Task
 from bansac_lab.tables import Table, plain_table
 
 _PIXELS = {"max_errors": [16.0, 2.0], "estimate_shift": False, "bundle": {"loss_type": "TRUNCATED_CAUCHY"}}
+# Camera matrix of image 1 of the Motorcycle pair, and the distance of the principal points.
+_K = np.array([[994.978, 0.0, 311.193], [0.0, 994.978, 254.877], [0.0, 0.0, 1.0]])
+_OFFSET = 31.086
+
 METHODS = ("without depths", "ours", "poselib 3.0")
 
 
@@ -30,6 +40,7 @@ class _Case(NamedTuple):
     errors: dict[str, Any]  # of the depths
     wrong: str = ""
     is_planar: bool = False
+    motorcycle: int = 0  # number of images of that pair whose depths are used; 0 for synthetic ones
 
 
 CASES = {
@@ -48,6 +59,9 @@ CASES = {
     "200, 50 %, plane": _Case(200, 0.5, {}, is_planar=True),
     "200, 20 %, permuted": _Case(200, 0.2, {}, "permuted"),
     "200, 20 %, constant": _Case(200, 0.2, {}, "constant"),
+    "Motorcycle, 300, image 1": _Case(300, 0.37, {}, motorcycle=1),
+    "Motorcycle, 300": _Case(300, 0.37, {}, motorcycle=2),
+    "Motorcycle, 60": _Case(60, 0.37, {}, motorcycle=2),
 }
 
 
@@ -66,12 +80,38 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     return rows
 
 
+@functools.cache
+def _motorcycle() -> Matches:
+    """Return the one-way nearest neighbours of the Motorcycle pair, with depths in baselines and the motion."""
+    pair = load_motorcycle()
+    matches = match_images(pair.image1, pair.image2, ratio=1.0, mutual=False)
+    row, column = np.nonzero(np.isfinite(pair.disparity))
+    disparity = pair.disparity[row, column]
+    seen = np.round(column - disparity).astype(int)
+    shown = seen >= 0
+    other = np.full_like(pair.disparity, -np.inf)  # seen from camera 2, the nearest of the points on a ray
+    np.maximum.at(other, (row[shown], seen[shown]), disparity[shown])
+
+    def depth(values: Floats, x: Floats) -> Floats:
+        x, y = np.round(x).astype(int).T
+        return np.where(np.isfinite(values[y, x]), _K[0, 0] / (values[y, x] + _OFFSET), np.nan)
+
+    depth1, depth2 = depth(pair.disparity, matches.x1), depth(other, matches.x2)
+    K2, t = _K + np.array([[0.0, 0.0, _OFFSET], [0.0] * 3, [0.0] * 3]), np.array([-1.0, 0.0, 0.0])
+    return replace(matches, K1=_K, K2=K2, R=np.eye(3), t=t, depth1=depth1, depth2=depth2)
+
+
 def _scene(case: _Case, seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    scene: Any
+    if case.motorcycle:
+        matches = _motorcycle()
+        scene = matches.select(np.isin(np.arange(len(matches)), rng.choice(len(matches), case.n, replace=False)))
+        return scene if case.motorcycle == 2 else replace(scene, depth2=None)
     if case.is_planar:
         plane = planar_scene_matches(case.n, case.inliers, 1.0, 1.0, seed)
         return with_depths(plane, seed=seed, **case.errors)
-    rng = np.random.default_rng(seed)
-    scene: Any = depth_matches(case.n, case.inliers, 1.0, seed, **case.errors)
+    scene = depth_matches(case.n, case.inliers, 1.0, seed, **case.errors)
     if case.wrong == "permuted":
         return replace(scene, depth1=rng.permutation(scene.depth1), depth2=rng.permutation(scene.depth2))
     if case.wrong == "constant":
@@ -82,10 +122,10 @@ def _scene(case: _Case, seed: int) -> Any:
 def _run(case: _Case, seed: int) -> list[Row]:
     scene = _scene(case, seed)
     depths = {"depth1": scene.depth1, "depth2": scene.depth2}
-    task = Task("relative pose", (scene.x1, scene.x2), (scene.K,))
+    task = Task("relative pose", (scene.x1, scene.x2), (scene.K1, scene.K2))
     known: dict[str, dict[str, Any]] = {"without depths": {"seed": seed}, "ours": {"seed": seed, **depths}}
     calls = {name: functools.partial(OURS.estimate, task, settings) for name, settings in known.items()}
-    if (peer := _find_poselib()) is not None:
+    if (peer := _find_poselib()) is not None and scene.depth2 is not None:
         calls["poselib 3.0"] = functools.partial(_poselib, peer, scene)
 
     def judge(_: str, found: Estimate) -> Row:
@@ -104,12 +144,13 @@ def _find_poselib() -> Any:
     return getattr(poselib, "estimate_monodepth_relative_pose", None)
 
 
-def _poselib(peer: Any, scene: DepthMatches) -> Estimate:
+def _poselib(peer: Any, scene: Any) -> Estimate:
+    scene = scene.select(np.isfinite(scene.depth1) & np.isfinite(scene.depth2))
     height, width = scene.size
-    K = scene.K
-    camera = {"model": "PINHOLE", "width": width, "height": height, "params": [K[0, 0], K[1, 1], K[0, 2], K[1, 2]]}
+    size = {"model": "PINHOLE", "width": width, "height": height}
+    cameras = [size | {"params": [K[0, 0], K[1, 1], K[0, 2], K[1, 2]]} for K in (scene.K1, scene.K2)]
     start = time.perf_counter()
-    geometry, _ = peer(scene.x1, scene.x2, scene.depth1, scene.depth2, camera, camera, _PIXELS)
+    geometry, _ = peer(scene.x1, scene.x2, scene.depth1, scene.depth2, *cameras, _PIXELS)
     return Estimate((geometry.pose.R, geometry.pose.t), None, time.perf_counter() - start)
 
 
