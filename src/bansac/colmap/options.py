@@ -1,11 +1,11 @@
 """Settings of the verification, with the names and defaults of COLMAP's ``TwoViewGeometryOptions`` where they exist."""
 
+from __future__ import annotations
+
 import functools
 from dataclasses import dataclass
 
 from bansac.engine.option_fields import Checked, boolean, integer, number, option
-
-MODEL_SELECTIONS = ("colmap", "bansac")
 
 _setting = functools.partial(option, "verification")
 _POSITIVE, _SHARE = number("> 0", lambda v: v > 0), number("in [0, 1]", lambda v: 0 <= v <= 1)
@@ -24,8 +24,8 @@ class VerificationOptions(Checked):
     min_inlier_ratio : float
         Pairs whose inliers are a smaller fraction of their matches are degenerate.
     model_selection : {"colmap", "bansac"}
-        Criterion of planar and panoramic pairs. ``"colmap"``: H has more than ``max_H_inlier_ratio`` times the inliers
-        of the epipolar geometry. ``"bansac"``: the number of inliers off the homography is explained by chance
+        When a pair is planar or panoramic: with ``"colmap"`` if H has more than ``max_H_inlier_ratio`` times the
+        inliers of the epipolar geometry, with ``"bansac"`` if chance explains the inliers off the homography
         (``Result.configuration``). Scenes with a dominant plane then remain calibrated or uncalibrated.
     min_E_F_inlier_ratio : float
         A pair with prior focal lengths is calibrated if E has more than this fraction of the inliers of F. Wrong focal
@@ -58,10 +58,10 @@ class VerificationOptions(Checked):
     15
     """
 
-    max_error: float = _setting(4.0, _POSITIVE)
-    min_num_inliers: int = _setting(15, integer(1, 2**31 - 1))
+    max_error: float = _setting(4.0, _POSITIVE, flag=True)
+    min_num_inliers: int = _setting(15, integer(1, 2**31 - 1), flag=True)
     min_inlier_ratio: float = _setting(0.0, _SHARE)
-    model_selection: str = _setting("colmap", choices=MODEL_SELECTIONS)
+    model_selection: str = _setting("colmap", choices=("colmap", "bansac"), flag=True)
     min_E_F_inlier_ratio: float = _setting(0.95, _SHARE)  # noqa: N815
     max_H_inlier_ratio: float = _setting(0.8, _SHARE)  # noqa: N815
     detect_watermark: bool = _setting(True, boolean)

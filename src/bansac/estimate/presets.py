@@ -25,8 +25,8 @@ Threshold = float | Literal["auto"] | None
 PresetName = Literal["paper", "fast", "accurate", "paper-20"]
 
 
-class Settings(TypedDict, total=False):
-    """The options, except the threshold, as keyword arguments of the public functions."""
+class Arguments(TypedDict, total=False):
+    """The keyword arguments of the estimators: the options except the threshold, and those of all estimators."""
 
     confidence: float
     max_iterations: int | None
@@ -45,11 +45,6 @@ class Settings(TypedDict, total=False):
     refinement: RefinerName | None
     seed: int | None
     trace: bool
-
-
-class Arguments(Settings, total=False):
-    """The keyword arguments of the estimators, except the threshold; ``estimate_homography`` explains them."""
-
     scores: ArrayLike | None
     priors: ArrayLike | None
     weights: ArrayLike | None
@@ -99,7 +94,7 @@ PRESETS["paper-20"] = replace(PRESETS["paper"], options=_PAPER_20)
 
 _DEFAULT = Preset(Options())
 
-SHARED_ARGUMENTS = ("scores", "priors", "weights", "initial_model", "preset", "options")
+SHARED_ARGUMENTS = tuple(name for name in Arguments.__annotations__ if name not in Options.__dataclass_fields__)
 """Keyword arguments of all estimators that are no options."""
 
 
