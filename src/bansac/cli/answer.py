@@ -1,4 +1,4 @@
-"""Output of an estimation by the commands: text, JSON, files and figures."""
+"""Output of an estimation by the commands: text, JSON, files and the figure."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -171,8 +171,8 @@ def _print_array(name: str, array: Any) -> None:
     report.print(f"  {name} = {text}", markup=False)
 
 
-FIGURES = ("matches.png", "trace.png")
-"""Names of the figures of :func:`write_figures`."""
+FIGURE = "matches.png"
+"""Name of the figure of :func:`write_figure`."""
 
 
 def has_matplotlib() -> bool:
@@ -183,19 +183,16 @@ def has_matplotlib() -> bool:
     return True
 
 
-def write_figures(folder: OutputFolder, images: tuple[Any, Any], matches: Matches, answer: Answer) -> None:
-    """Draw the matches by their posterior, and the trace if any."""
+def write_figure(folder: OutputFolder, images: tuple[Any, Any], matches: Matches, answer: Answer) -> None:
+    """Draw the matches by their posterior."""
     if not has_matplotlib():
         return
     from bansac import plotting
 
-    result, trace = answer.result, answer.result.trace
-    if trace is not None and len(trace):
-        folder.write_figure(FIGURES[1], plotting.plot_trace(trace, n_points=len(result.inliers)))
     image1, x1 = _shrunk(images[0], matches.x1)
     image2, x2 = _shrunk(images[1], matches.x2)
-    figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
-    folder.write_figure(FIGURES[0], figure)
+    figure = plotting.plot_matches(image1, image2, x1, x2, answer.result.probabilities, inliers=answer.result.inliers)
+    folder.write_figure(FIGURE, figure)
 
 
 def _shrunk(image: Any, x: Floats) -> tuple[Bytes, Floats]:

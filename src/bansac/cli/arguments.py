@@ -23,7 +23,7 @@ def out_option(metavar: str, text: str) -> Any:
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
 OverwriteFlag = Annotated[
-    bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figures included.")
+    bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figure included.")
 ]
 
 
@@ -146,7 +146,7 @@ class Shared:
     no_scores: NoScoresFlag = False
     out: Annotated[
         Path | None,
-        out_option("DIR|FILE", "Folder of results and figures; of many pairs a .npz, .h5 or .parquet file."),
+        out_option("DIR|FILE", "Folder of the result and a figure; of many pairs a .npz, .h5 or .parquet file."),
     ] = None
     overwrite: OverwriteFlag = False
     workers: PairWorkersOption = None

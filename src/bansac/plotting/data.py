@@ -48,8 +48,9 @@ def plot_labels(points: ArrayLike, labels: Ints, ax: Axes | None) -> Figure:
     if ax is None:
         ax = _new_axes(spatial=spatial, above=-(-(count + 1) // columns) * layout.TITLE, scaled=False)
     scatter: Any = ax.scatter
+    colors = layout.MODEL_COLORS
     for k in range(-1, count):
-        color, name = (layout.FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
+        color, name = (layout.FAINT_COLOR, "no model") if k < 0 else (colors[k % len(colors)], f"model {k}")
         scatter(*data[labels == k].T, s=14, linewidths=0, color=color, label=name)
     layout.legend_outside(ax, columns=columns)
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure

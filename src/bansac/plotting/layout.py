@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#ff3b30", "#8a8a8a", "#1687ff"
+FAINT_COLOR = "#8a8a8a"
 # Sizes in inches: width of an image pair, height of a title, width of a colour bar with labels, gap; margin of a
 # figure.
 WIDTH, TITLE, BAR, SPACE = 10.0, 0.3, 0.85, 0.15
 _MARGIN = 0.1
 # From red through pale yellow to blue. Both ends contrast with a grey image, also for colour-blind readers.
 COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
+# Of Okabe and Ito, for up to seven models; colour-blind readers can tell them apart.
+MODEL_COLORS = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#0072b2", "#d55e00", "#f0e442"]
 
 
 def new_figure(width: float, height: float) -> Figure:
