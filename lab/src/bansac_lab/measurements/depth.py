@@ -82,10 +82,10 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def load_motorcycle() -> tuple[Any, Any, Floats]:
-    """Return both photographs of the Motorcycle pair and its disparity, inf where it is unknown; downloaded once."""
+    """Return both photographs of the Motorcycle pair and its disparity, NaN where it is unknown; downloaded once."""
     data = import_optional("skimage.data", "the Motorcycle pair comes with scikit-image", "scikit-image pooch")
     left, right, disparity = data.stereo_motorcycle()
-    return left, right, np.asarray(disparity, np.float64)
+    return left, right, np.where(np.isfinite(disparity), disparity, np.nan).astype(np.float64)
 
 
 @functools.cache
