@@ -52,19 +52,13 @@ def prior_of_scores(scores: Floats) -> Floats:
     return np.asarray((np.cumsum(counts) / scores.size)[place], dtype=np.float64)
 
 
+@kernel
 def density_weights(data: Floats) -> Floats:
     """Return weights of points (2 x N) or matches (4 x N) that decrease with the density around them.
 
-    A weight is 1 over the geometric mean of the numbers of points around a point in each image.
+    A weight is 1 over the geometric mean of the numbers of points in the 3 x 3 cells around a point in each image.
     """
     weights = np.empty(data.shape[1])
-    _divide_by_density(data, weights)
-    return weights
-
-
-@kernel
-def _divide_by_density(data: Floats, weights: Floats) -> None:
-    """Write the weights, from the number of points in the 3 x 3 cells around each point in each image."""
     grid, cells = np.empty(_SIDE * _SIDE, np.int64), np.empty(weights.size, np.int64)
     images, box, ordered = data.shape[0] // 2, np.empty((2, 2)), np.empty(SAMPLE)
     for image in range(images):
@@ -73,6 +67,7 @@ def _divide_by_density(data: Floats, weights: Floats) -> None:
         _count_around(points[0], points[1], weights, grid, cells, box, image == 0)
     for n in range(weights.size):
         weights[n] = 1.0 / (math.sqrt(weights[n]) if images == 2 else weights[n])
+    return weights
 
 
 @inner_kernel
