@@ -209,7 +209,7 @@ def _triangulate(model: Floats, rays: Floats) -> Floats:
 def _agree(depths: Floats, seen: Floats) -> Bools:
     """Return whether the depths of each image (2 x N) grow with those of the pose.
 
-    Fisher's z of Spearman's rank correlation tests it for each image, and, if neither agrees, for both together.
+    Fisher's z of Spearman's rank correlation tests it, for both images together, and then for each.
     """
     scores = np.zeros(2)
     for k, (own, other) in enumerate(zip(depths, seen, strict=True)):
@@ -220,8 +220,9 @@ def _agree(depths: Floats, seen: Floats) -> Bools:
             correlation = min(float(first @ second) / spread, 1.0 - 1e-9)
             scores[k] = math.atanh(correlation) * math.sqrt(first.size - 3)
     used = (depths > 0.0).any(axis=1)
-    together = used & (scores.sum() > _AGREE * math.sqrt(float(used.sum()) or 1.0))
-    return scores > _AGREE if (scores > _AGREE).any() else together
+    if not scores.sum() > _AGREE * math.sqrt(float(used.sum())):
+        return np.zeros(2, np.bool_)
+    return scores > _AGREE if (scores > _AGREE).any() else used
 
 
 def _ranks(values: Floats) -> Floats:
