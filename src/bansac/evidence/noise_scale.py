@@ -150,13 +150,7 @@ def _estimate_threshold(
 
 @functools.cache
 def threshold_factor(codimension: int) -> float:
-    """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931).
-
-    Examples
-    --------
-    >>> round(threshold_factor(1), 2), round(threshold_factor(2), 2)
-    (2.57, 3.04)
-    """
+    """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931)."""
     spread = 2.0 / (9.0 * codimension)
     cube_root = 1.0 - spread + NormalDist().inv_cdf(0.99) * math.sqrt(spread)
     return math.sqrt(codimension * cube_root * cube_root * cube_root)

@@ -149,12 +149,6 @@ class _Form(NamedTuple):
     model: Floats
 
     @property
-    def displaced(self) -> tuple[Problem, Floats, Floats]:
-        """The problem with the data and the model that show displacements: its own, if both points have one unit."""
-        own = self.problem.traits.are_matches and self.tested.channels == self.problem.channels
-        return (self.problem, self.data, self.own_model) if own else (self.tested, self.matches, self.model)
-
-    @property
     def is_map(self) -> bool:
         """Whether the model maps a point of a match to the other one."""
         return self.tested.traits.are_matches and self.tested.traits.codimension > 1
@@ -252,7 +246,9 @@ def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
 
     Degenerate models of grids, and of matches that another structure explains, are seldom among few samples.
     """
-    problem, data, model = form.displaced
+    problem, data, model = form.problem, form.data, form.own_model
+    if not problem.traits.are_matches or form.tested.channels != problem.channels:  # its points have several units
+        problem, data, model = form.tested, form.matches, form.model
     m, n, thinned = problem.sample_size, kept.size, np.take(data, kept, axis=1)
     support = np.sort(measured.residuals[kept][measured.inliers[kept]])
     if support.size <= m:
