@@ -117,8 +117,8 @@ def find_verdict(
         data = np.ascontiguousarray(data[:4])  # without the verticals
         found = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
         configuration = found if configuration is None or found == "collinear" else configuration
-        if is_significant and configuration not in _FLAT.values():
-            static = count_static(data, measured.inliers, threshold)
+    if is_significant and configuration not in _FLAT.values() and problem.traits.of_images:
+        static = count_static(data, measured.inliers, threshold)
     text += configuration_message(problem, configuration)
     if configuration == "general":
         others, repeats = count_other_support(data, residuals, threshold_of_noise(problem, residuals, threshold))
