@@ -1,6 +1,7 @@
 """Figures: what they show, read back from their artists."""
 
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -229,17 +230,6 @@ def test_matches_without_images_are_segments_and_the_probable_are_on_top():
         result.plot(X1, X2[:2])
 
 
-def test_matches_of_space_are_segments():
-    points = np.random.default_rng(0).uniform(0, 1, (2, 3, 3))
-    result = make_result(None, [0.0, 9.0, 9.0], P)
-    figure = drawn_inside(result.plot(*points))
-    lines = figure.axes[0].collections[1]
-    np.testing.assert_allclose(lines._segments3d, np.stack(points, axis=1)[[1, 2, 0]])
-    assert result.plot(*points, ax=figure.axes[0]) is figure
-    with pytest.raises(ValueError, match="ax must have projection"):
-        result.plot(*points, ax=figure.axes[1])
-
-
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_matches_of_distant_sets_are_points_in_two_axes(dimension):
     points = np.random.default_rng(0).uniform(0, 1000, (3, dimension))
@@ -250,7 +240,9 @@ def test_matches_of_distant_sets_are_points_in_two_axes(dimension):
         (dots,) = ax.collections
         drawn = np.column_stack(dots._offsets3d) if dimension == 3 else dots.get_offsets()
         np.testing.assert_allclose(drawn, x[[1, 2, 0]])
-    assert len(result.plot(points, points + 1001).axes) == 2, "neighbours of one mosaic"
+    assert len(result.plot(points, points + 1001).axes) == dimension, "neighbours of a mosaic have segments"
+    with pytest.raises(ValueError, match="ax must have projection") if dimension == 3 else nullcontext():
+        assert result.plot(points, far, ax=figure.axes[2]) is figure
 
 
 def test_samplers_are_compared_by_the_true_matches_that_they_keep(tmp_path):

@@ -362,8 +362,8 @@ class Result(_Pair[Model]):
         """Draw the data of the run.
 
         Points are coloured by their probability, or by the inlier mask if there are no probabilities. Matches are
-        segments from image 1 to image 2, or points in two axes if the sets are far apart, such as pixels and UTM;
-        :meth:`plot_matches` draws them on the images. Another number of points is a ValueError.
+        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images. Matches of space, and of sets
+        that are far apart, such as pixels and UTM, are points in two axes. Another number of points is a ValueError.
 
         Parameters
         ----------

@@ -275,7 +275,7 @@ def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
     if m * form.problem.traits.codimension >= dimensions * (dimensions + 1):
         return False
     some = _matches(form, measured, np.arange(0, n, 1 + n // REARRANGED))
-    within = some.threshold * 2.0 ** np.arange(-9, 1)
+    within = np.ldexp(some.threshold, np.arange(-9, 1))
     own = np.searchsorted(np.sort(some.distances), within, side="right")
     least = np.maximum(2 * own, max(int(some.inliers.sum()) // 2, m))
     return bool(np.any(count_mirrored(some, within) > least))

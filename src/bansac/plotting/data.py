@@ -21,50 +21,36 @@ _COLUMNS = 6  # of a legend of models
 
 
 def plot_data(x1: ArrayLike, x2: ArrayLike | None, values: Floats, ax: Axes | None) -> Figure:
-    """Draw points (N, 2 or 3), or the segments of matches, coloured by ``values``, the probable on top.
+    """Draw points (N, 2 or 3), or the segments of matches of the plane, coloured by ``values``, the probable on top.
 
-    Without ``ax``, matches of distant sets, such as pixels and UTM, are drawn as points in two axes.
+    Matches of space, and of distant sets such as pixels and UTM, are points in two axes; in ``ax``, those of ``x2``.
     """
     order = np.argsort(values, kind="stable")
     spatial = np.shape(x1)[-1:] == (3,)
     points = [as_points(name, x, 2 + spatial, len(values)) for name, x in (("x1", x1), ("x2", x2)) if x is not None]
     if ax is not None and spatial and ax.name != "3d":
         raise ValueError('ax must have projection="3d" for 3D points')
-    apart = ax is None and _are_distant(points)
-    axes = _new_axes(spatial=spatial, above=apart * layout.TITLE, count=1 + apart) if ax is None else [ax]
-    for panel, x in zip(axes, points[-len(axes) :], strict=True):
+    apart = x2 is not None and (spatial or (ax is None and _are_distant(*points)))
+    count = 1 + (apart and ax is None)
+    axes = _new_axes(spatial=spatial, above=(count - 1) * layout.TITLE, count=count) if ax is None else [ax]
+    for panel, x in zip(axes, points[-count:], strict=True):
         scatter: Any = panel.scatter
         scatter(*x[order].T, c=values[order], cmap=layout.color_map(), vmin=0, vmax=1, s=14, linewidths=0)
-        if x2 is not None and not spatial:
-            panel.set_aspect("equal", adjustable="datalim")
     if x2 is not None and not apart:
-        _draw_segments(axes[0], np.stack(points, axis=1)[order], layout.color_map()(values[order]))
+        from matplotlib.collections import LineCollection
+
+        segments, colors = np.stack(points, axis=1)[order], layout.color_map()(values[order])
+        axes[0].add_collection(LineCollection(list(segments), colors=colors, linewidths=0.8))
+        axes[0].set_aspect("equal", adjustable="datalim")
+        axes[0].autoscale_view()
     if x2 is not None and not spatial and not axes[0].yaxis_inverted():  # y points down, as in an image
         axes[0].invert_yaxis()
     return axes[0].figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
-def _are_distant(points: list[Floats]) -> bool:
-    """Return whether the gap between two sets of points is larger than both."""
-    if len(points) < 2 or len(points[0]) == 0:
-        return False
-    (low1, high1), (low2, high2) = ((x.min(axis=0), x.max(axis=0)) for x in points)
-    gap, extent = np.maximum(low2 - high1, low1 - high2), np.maximum(high1 - low1, high2 - low2)
-    return bool(gap.max() > extent.max())
-
-
-def _draw_segments(ax: Any, segments: Floats, colors: Floats) -> None:
-    """Draw segments (N x 2 x 2 or 3)."""
-    if segments.shape[2] == 3:
-        from mpl_toolkits.mplot3d.art3d import Line3DCollection
-
-        ax.add_collection3d(Line3DCollection(list(segments), colors=colors, linewidths=0.8))
-        ax.auto_scale_xyz(*segments.reshape(-1, 3).T)
-        return
-    from matplotlib.collections import LineCollection
-
-    ax.add_collection(LineCollection(list(segments), colors=colors, linewidths=0.8))
-    ax.autoscale_view()
+def _are_distant(x1: Floats, x2: Floats) -> bool:
+    """Return whether all displacements of matches are longer than twice the extent of both sets."""
+    return len(x1) > 0 and bool(np.abs(x2 - x1).min(axis=0).max() > 2.0 * np.ptp([x1, x2], axis=1).max())
 
 
 def plot_labels(points: ArrayLike, labels: Ints, ax: Axes | None) -> Figure:
@@ -84,8 +70,7 @@ def plot_labels(points: ArrayLike, labels: Ints, ax: Axes | None) -> Figure:
 
 def _new_axes(*, spatial: bool, above: float, scaled: bool = True, count: int = 1) -> list[Axes]:
     """Return the axes of a new figure, with a colour bar if ``scaled``, and with space above them."""
-    step = 2 * _LEFT + _SIDE
-    width = count * step - _LEFT
+    width, step = count * (2 * _LEFT + _SIDE) - _LEFT, 2 * _LEFT + _SIDE
     figure = layout.new_figure(width + (layout.BAR if scaled else layout.SPACE), above + _SIDE + _BELOW)
     lefts, projection = [_LEFT + k * step for k in range(count)], "3d" if spatial else None
     axes = [layout.place(figure, left, above, _SIDE, _SIDE, projection=projection) for left in lefts]
