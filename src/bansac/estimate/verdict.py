@@ -48,7 +48,7 @@ _FLAT = {Reason.COLLINEAR: "collinear", Reason.FEW_OFF_LINE: UNVERIFIED}
 
 # Limits that end a search before its restarts agree, and what a success then says.
 _LIMITS = "max_iterations", "max_seconds", "restarts"
-_NOT_CONFIRMED = "; the restarts did not agree before the search ended, and preset='accurate' searches longer"
+_NOT_CONFIRMED = "; the limit {} ended the search before its restarts agreed, and a larger one searches longer"
 
 _REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
 _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
@@ -111,8 +111,8 @@ def find_verdict(request: Request, measured: MeasuredModel, score: float, stop_r
         data = np.ascontiguousarray(data[:4])  # without the verticals
         found = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
         configuration = found if configuration is None or found == "collinear" else configuration
-        if is_significant and configuration not in _FLAT.values():
-            static = count_static(data, measured.inliers, threshold)
+    if is_significant and configuration not in _FLAT.values() and problem.traits.of_images:
+        static = count_static(data, measured.inliers, threshold)
     text += configuration_message(problem, configuration)
     if configuration == "general":
         others, repeats = count_other_support(data, residuals, threshold_of_noise(problem, residuals, threshold))
@@ -130,7 +130,7 @@ def find_verdict(request: Request, measured: MeasuredModel, score: float, stop_r
         text += misfit
     success = is_significant and configuration not in _FLAT.values()
     if success and stop_reason in _LIMITS:
-        text += _NOT_CONFIRMED
+        text += _NOT_CONFIRMED.format(stop_reason)
     return Verdict(success, None if configuration == UNVERIFIED else configuration, text)
 
 
@@ -153,9 +153,7 @@ def explain(judgement: Judgement, problem: Problem, measured: MeasuredModel, uni
                 "data"
             )
         case Reason.MIRRORED:
-            return (
-                ", but mirrored matches have a model with more: change the sign of one coordinate of the second points"
-            )
+            return ", but mirrored matches have a better model: change the sign of one coordinate of the second points"
         case Reason.WINDOW:
             return ", but their errors are uniform, as those of wrong matches in a search window"
         case Reason.COPLANAR:

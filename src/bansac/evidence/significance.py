@@ -261,15 +261,20 @@ def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
 
 
 def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
-    """Return whether mirrored matches have a model with more than twice the inliers.
+    """Return whether a model of mirrored matches has more than twice the inliers within some share of the threshold.
 
-    A motion agrees with a reflection on a line of an image, or on a plane of space.
+    It has more than half of the inliers of the tested model. A motion agrees with a reflection on a line of an image,
+    on a plane of space, and on a flat cloud if the threshold is as large as the cloud is high. Maps with as many
+    parameters as an affine one include reflections.
     """
-    n = measured.inliers.size
-    if measured.num_inliers > 0.5 * n:
+    n, m, dimensions = measured.inliers.size, form.problem.sample_size, len(form.problem.traits.points[-1])
+    if m * form.problem.traits.codimension >= dimensions * (dimensions + 1):
         return False
     some = _matches(form, measured, np.arange(0, n, 1 + n // REARRANGED))
-    return count_mirrored(some) > max(2 * int(some.inliers.sum()), form.problem.sample_size)
+    within = np.ldexp(some.threshold, np.arange(-9, 1))
+    own = np.searchsorted(np.sort(some.distances), within, side="right")
+    least = np.maximum(2 * own, max(int(some.inliers.sum()) // 2, m))
+    return bool(np.any(count_mirrored(some, within) > least))
 
 
 def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
