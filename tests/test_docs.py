@@ -15,6 +15,7 @@ from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import load_demo
 from bansac.problems.estimators import ESTIMATORS
 from bansac_lab import pages, reports
+from bansac_lab.metrics import pose_error
 from tests.test_examples import PAGES, ROOT
 
 ARCHITECTURE = PAGES["docs/architecture.md"]
@@ -142,6 +143,19 @@ def test_the_priors_of_how_it_works_are_those_of_the_demo_pair() -> None:
     of_scores, of_neighbours, *of_wrong = (f"{median:.2f}"[1:] for median in (*right, *wrong))
     text = "a right match is {} from the scores and {} from the neighbours, that of a wrong match {} and {}."
     assert text.format(of_scores, of_neighbours, *of_wrong) in PAGES["docs/how-it-works.md"]
+
+
+def test_the_caption_of_the_depths_has_the_numbers_of_right_poses() -> None:
+    pytest.importorskip("skimage", reason="the depths come with scikit-image")
+    caption = r"After (\d+) iterations, the pose is right for (\d+) of 20 seeds without depths, and for (\d+) with"
+    found = re.search(caption, PAGES["docs/depth.md"].replace("\n", " "))
+    assert found is not None
+    iterations, *expected = map(int, found.groups())
+    assert iterations == pictures.ITERATIONS
+    runs = [pictures.poses_of_motorcycle(seed) for seed in range(20)]
+    for name, number in zip(runs[0], expected, strict=True):
+        errors = [pose_error(*run[name].model, np.eye(3), [-1, 0, 0]) for run in runs]
+        assert abs(sum(error < 10 for error in errors) - number) <= 3
 
 
 def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> None:

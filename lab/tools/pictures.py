@@ -23,11 +23,15 @@ import bansac
 from bansac.engine.dbn import gamma_1, initial_odds, pack_cpt, probabilities_from_odds, update_first_order
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import Matches, load_demo, load_motorcycle_matches
-from bansac.plotting import plot_matches
+from bansac.matches.image_matching import match_images
+from bansac.matches.images import read_image
+from bansac.plotting import plot_matches, plot_warp
+from bansac.plotting.layout import TITLE, new_figure, place
 from bansac.plotting.samplers import plot_samplers
 from bansac.synthetic import CurvePoints, polynomial_points
 from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from bansac_lab.measurements.budgets import ACCURACY
+from bansac_lab.measurements.depth import load_motorcycle
 from bansac_lab.measurements.few_inliers import means
 from bansac_lab.measurements.folders import group, in_order, label
 from bansac_lab.reports import bench
@@ -74,8 +78,59 @@ def samplers(target: Path) -> None:
     pair = load_motorcycle_matches()
     learnt = bansac.estimate_fundamental(pair.x1, pair.x2)
     uniform = bansac.estimate_fundamental(pair.x1, pair.x2, sampler="uniform", max_iterations=learnt.iterations)
-    figure = plot_samplers(pair, {"Uniform sampling": uniform, "BANSAC": learnt})
-    figure.savefig(target, dpi=125, pil_kwargs={"quality": 62, "optimize": True, "progressive": True})
+    _compress(plot_samplers(pair, {"Uniform sampling": uniform, "BANSAC": learnt}), 125, target)
+
+
+def _compress(figure: Figure, dpi: int, target: Path) -> None:
+    figure.savefig(target, dpi=dpi, pil_kwargs={"quality": 62, "optimize": True, "progressive": True})
+
+
+MOTORCYCLE = np.array([[994.978, 0, 311.193], [0, 994.978, 254.877], [0, 0, 1]])
+SHIFT = 31.086  # of the principal point in image 2
+ITERATIONS = 200  # docs/depth.md names them
+
+
+def poses_of_motorcycle(seed: int) -> dict[str, bansac.Result]:
+    """Return the poses of the motorcycle pair without and with depths, after the same number of iterations."""
+    pair = load_motorcycle_matches()
+    column, row = np.round(pair.x1).astype(int).T
+    depth = MOTORCYCLE[0, 0] / (load_motorcycle()[2][row, column] + SHIFT)  # over the baseline
+    cameras = MOTORCYCLE, MOTORCYCLE + np.outer([1, 0, 0], [0, 0, SHIFT])
+    return {
+        name: bansac.estimate_relative_pose(
+            pair.x1, pair.x2, *cameras, depth1=known, max_iterations=ITERATIONS, seed=seed
+        )
+        for name, known in (("Without depths", None), ("With depths", depth))
+    }
+
+
+def depth(target: Path) -> None:
+    """Draw the matches that the relative pose of the motorcycle pair keeps without and with depths."""
+    _compress(plot_samplers(load_motorcycle_matches(), poses_of_motorcycle(0)), 80, target)
+
+
+def planes(target: Path) -> None:
+    """Draw the matches of the motorcycle pair in the colours of their planes."""
+    left, right, _ = load_motorcycle()
+    matches = match_images(left, right, ratio=0.9)
+    result = bansac.estimate_multiple("H", np.hstack([matches.x1, matches.x2]))
+    image = read_image(left)
+    width, height = 8.0, 8.0 * image.shape[0] / image.shape[1]
+    figure = new_figure(width, height + TITLE)
+    ax = place(figure, 0, TITLE, width, height)
+    ax.imshow(image, cmap="gray", vmin=0, vmax=400)
+    result.plot(matches.x1, ax=ax)
+    ax.set_axis_off()
+    _compress(figure, 95, target)
+
+
+def warp(target: Path) -> None:
+    """Draw one photograph of the motorcycle warped onto the other, with residuals."""
+    left, right, _ = load_motorcycle()
+    matches = match_images(left, right, ratio=0.9)
+    result = bansac.estimate_homography(matches.x1, matches.x2)
+    figure = plot_warp(left, right, matches.x1, matches.x2, result.model, inliers=result.inliers)
+    _compress(figure, 80, target)
 
 
 def estimate_demo(pair: Matches) -> bansac.Result:
@@ -237,6 +292,9 @@ def _save(draw: Callable[[], Any], dpi: int, target: Path) -> None:
 PICTURES: Mapping[str, Callable[[Path], None]] = {
     "few_inliers.png": few_inliers,
     "samplers.jpg": samplers,
+    "depth.jpg": depth,
+    "planes.jpg": planes,
+    "warp.jpg": warp,
     "demo.jpg": partial(_save, demo, 105),
     "report.jpg": report,
     **{f"results_{name}.png": partial(_save, partial(results, name), 120) for name in ("E", "F", "H_exact")},

@@ -19,7 +19,7 @@ def test_match_finds_the_known_homography(bansac: Any, tmp_path: Path) -> None:
     document = bansac.json("match", pair.image1, pair.image2, "--model", "H", *settings)
     assert corner_error(document["parameters"], pair.H, pair.size1) < 5
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written == {"result.json", "matches.npz", "matches.png", "trace.png"}
+    assert written == {"result.json", "matches.npz", "matches.png"}
     with np.load(tmp_path / "out" / "matches.npz") as arrays:
         assert set(arrays) == {"x1", "x2", "scores", "inliers", "probabilities", "beliefs", "residuals"}
         assert len(arrays["x1"]) == document["num_data"]
@@ -47,9 +47,9 @@ def test_figures_of_large_images_have_scaled_coordinates(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(plotting, "plot_matches", listen)
     monkeypatch.setattr(answer_module, "MAX_SIZE", 320)
-    answer = answer_module.estimate_two_view("H", pair, None, None, scores=pair.scores, trace=True)
+    answer = answer_module.estimate_two_view("H", pair, None, None, scores=pair.scores)
     folder = OutputFolder(tmp_path)
-    answer_module.write_figures(folder, (pair.image1, pair.image2), pair, answer)
+    answer_module.write_figure(folder, (pair.image1, pair.image2), pair, answer)
     assert set(folder.files) == {str(path) for path in tmp_path.iterdir()}
     assert drawn["size"] == (240, 320, 3)
     np.testing.assert_allclose(drawn["x1"], (pair.x1 + 0.5) / 2 - 0.5)

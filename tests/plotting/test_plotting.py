@@ -1,6 +1,9 @@
 """Figures: what they show, read back from their artists."""
 
+import io
+import pickle
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +15,10 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import bansac
-from bansac.estimate.result import Result, Trace
+from bansac.estimate.result import Result
 from bansac.matches import Matches
-from bansac.plotting import plot_matches, plot_trace
+from bansac.plotting import plot_matches, plot_warp
+from bansac.plotting.layout import MODEL_COLORS
 from bansac.plotting.samplers import plot_samplers
 
 IMAGE1 = np.tile(np.linspace(0, 1, 80), (60, 1))  # 60 x 80
@@ -22,6 +26,7 @@ IMAGE2 = np.tile(np.linspace(0, 1, 200), (120, 1))  # 120 x 200: drawn at half i
 X1 = np.array([[10.0, 20.0], [30.0, 40.0], [50.0, 5.0]])
 X2 = np.array([[19.5, 39.5], [199.5, 19.5], [99.5, 0.5]])
 P = np.array([0.9, 0.1, 0.5])
+SHIFT = np.array([[1.0, 0, 20], [0, 1, 0], [0, 0, 1]])
 
 
 def segments(ax):
@@ -34,22 +39,6 @@ def colors(ax):
     """Return the colours (RGBA) of the drawn matches."""
     (lines,) = [c for c in ax.collections if isinstance(c, LineCollection)]
     return lines.get_colors()
-
-
-def make_trace(n=40, counting=True):
-    """Return the course of a run over 100 data."""
-    k = np.arange(1, n + 1)
-    ratio = np.where(k % 3, 0.3, np.nan)
-    return Trace(
-        inlier_ratio=ratio,
-        gamma=0.5 + ratio / 2,
-        best_score=k.astype(float),
-        best_inliers=np.full(n, 30),
-        low_probability=k,
-        outliers=np.full(n, 70),
-        required_iterations=np.where(k > 5, 20.0, np.inf) if counting else np.full(n, np.inf),
-        snapshots={},
-    )
 
 
 def test_matches_join_their_points_and_the_probable_are_on_top():
@@ -69,6 +58,13 @@ def test_matches_join_their_points_and_the_probable_are_on_top():
     assert len(segments(ax)) == 3
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_a_notebook_shows_a_figure_without_a_backend():
+    figure = pickle.loads(pickle.dumps(plot_matches(IMAGE1, IMAGE2, X1, X2, P)))
+    image = Image.open(io.BytesIO(figure._repr_png_()))
+    np.testing.assert_allclose(image.size, figure.get_size_inches() * figure.dpi, atol=1.0)
+    assert np.ptp(image) > 100
 
 
 def test_colors_run_from_red_to_blue_with_a_scale_from_0_to_1():
@@ -109,20 +105,38 @@ def test_subset_is_random_seeded_and_bounded():
     assert len(segments(plot_matches(IMAGE1, IMAGE2, x[:0], x[:0], []).axes[0])) == 0
 
 
-def test_trace_shows_ratios_gamma_and_counters():
-    figure = plot_trace(make_trace(), n_points=100)
-    ratio, gamma, counters, iterations = figure.axes
-    np.testing.assert_array_equal(ratio.lines[0].get_ydata(), make_trace().inlier_ratio)
-    np.testing.assert_allclose(ratio.lines[1].get_ydata(), 0.3)
-    np.testing.assert_array_equal(gamma.lines[0].get_ydata(), make_trace().gamma)
-    np.testing.assert_array_equal(counters.lines[0].get_ydata(), np.arange(1, 41))
-    np.testing.assert_array_equal(counters.lines[1].get_ydata(), 70)
-    np.testing.assert_array_equal(iterations.lines[0].get_ydata()[5:], 20)
-    assert iterations.get_xlabel() == "iteration"
-    assert ratio.get_xlim() == (1, 40)
-    assert len(plot_trace(make_trace(counting=False)).axes) == 3
-    for n in (1, 1200):
-        drawn_inside(plot_trace(make_trace(n)))
+def test_image_1_is_warped_onto_image_2_and_residuals_are_enlarged():
+    first, second = np.zeros((60, 80), np.uint8), np.zeros((60, 200), np.uint8)
+    first[30, 10], second[30, 30], second[5, 150] = 255, 255, 255
+    x1, x2 = np.array([[10.0, 30], [0, 0], [40, 50]]), np.array([[30.0, 31], [99, 9], [60.5, 50]])
+    figure = plot_warp(first, second, x1, x2, 2 * SHIFT, inliers=[True, False, True])
+    (ax,) = figure.axes
+    (picture,), (arrows,) = ax.images, ax.collections
+    pixels = picture.get_array()
+    both, alone = pixels[30, 30], pixels[5, 150]
+    assert both[0] == both[1] == both[2] > 0.8  # grey
+    assert alone[2] == 2 * alone[1] > 2 * alone[0] == 0  # blue
+    assert np.count_nonzero(pixels.any(axis=2)) == 2
+    assert picture.get_extent() == [-0.5, 199.5, 59.5, -0.5]
+    assert ax.get_title() == "residuals enlarged 5 times"  # at most 8 pixels long
+    np.testing.assert_allclose(arrows.get_offsets(), [[30, 30], [60, 50]])
+    np.testing.assert_allclose(np.column_stack([arrows.U, arrows.V]), [[0, 5], [2.5, 0]])
+    only = plot_warp(second, first, [[30.0, 30]], [[10.0, 30]], np.linalg.inv(SHIFT)).axes[0]
+    assert only.get_title() == "residuals enlarged 1 times"
+    np.testing.assert_allclose(only.images[0].get_array()[30, 10], both)
+    assert plot_warp(first, second, x1[:0], x2[:0], SHIFT, ax=ax) is figure
+
+
+def test_a_large_image_is_drawn_smaller_and_pixels_behind_the_horizon_are_empty():
+    white = np.full((40, 3000), 255, np.uint8)
+    tilt = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0.1, 1]])
+    (picture,) = plot_warp(white, white, X1, X1, np.linalg.inv(tilt)).axes[0].images
+    assert picture.get_array().shape == (40, 1200, 3)
+    assert picture.get_extent() == [-0.5, 2999.5, 39.5, -0.5]
+    # Row 39 comes from row 39 / 4.9 of image 1; column 3000 of row 0 from itself.
+    assert picture.get_array()[39].min() > 0.8
+    (picture,) = plot_warp(white, white, X1, X1, tilt).axes[0].images
+    assert not picture.get_array()[20:, :, 0].any()  # the horizon of image 1 is row 10
 
 
 def test_figures_need_matplotlib(monkeypatch):
@@ -140,8 +154,9 @@ def test_figures_need_matplotlib(monkeypatch):
         (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True]), r"inliers must be a mask of shape \(3,\)"),
         (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=P), "inliers must be a mask .* got float64"),
         (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, max_matches=-1), "max_matches must not be negative"),
-        (lambda: plot_trace(make_trace(0)), "trace is empty"),
-        (lambda: plot_trace(make_trace(3), n_points=0), "n_points must be an integer >= 1, got 0"),
+        (lambda: plot_warp(IMAGE1, IMAGE2, X1, X2[:2], SHIFT), "x1 and x2 must have equal lengths, got 3 and 2"),
+        (lambda: plot_warp(IMAGE1, IMAGE2, X1, X2, None), "H must be an array of real numbers, got NoneType"),
+        (lambda: plot_warp(IMAGE1, IMAGE2, X1, X2, SHIFT, inliers=P), "inliers must be a mask .* got float64"),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -192,7 +207,7 @@ def drawn_inside(figure):
 def test_legends_cover_no_data():
     for figure in (
         make_result(None, np.zeros(30)).plot(LINE),
-        plot_trace(make_trace()),
+        plot_warp(IMAGE1, IMAGE2, X1, X2, SHIFT),
         plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True, False, False]),
     ):
         drawn_inside(figure)
@@ -210,7 +225,7 @@ def test_points_of_several_models_have_their_colours(lift):
     assert names == ["no model", "model 0", "model 1"]
     for k, dots in enumerate(ax.collections, start=-1):
         assert len(dots.get_offsets()) == np.count_nonzero(result.labels == k)
-        assert k < 0 or np.allclose(dots.get_facecolor()[0, :3], to_rgba(f"C{k}")[:3])
+        assert k < 0 or np.allclose(dots.get_facecolor()[0, :3], to_rgba(MODEL_COLORS[k])[:3])
     assert result.plot(points, ax=ax) is figure
     with pytest.raises(ValueError, match=rf"points must have shape \({len(data)}, {2 + lift}\)"):
         result.plot(points[1:])
@@ -222,8 +237,21 @@ def test_matches_without_images_are_segments_and_the_probable_are_on_top():
     np.testing.assert_allclose(segments(ax), np.stack([X1, X2], axis=1)[[1, 2, 0]])
     with pytest.raises(ValueError, match=r"x2 must have shape \(3, 2\), got \(2, 2\)"):
         result.plot(X1, X2[:2])
-    with pytest.raises(ValueError, match="trace=True"):
-        result.plot()
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_matches_of_distant_sets_are_points_in_two_axes(dimension):
+    points = np.random.default_rng(0).uniform(0, 1000, (3, dimension))
+    result, far = make_result(None, [0.0, 9.0, 9.0], P), points + 5e5
+    figure = drawn_inside(result.plot(points, far))
+    assert len(figure.axes) == 3  # with the scale
+    for ax, x in zip(figure.axes[:2], (points, far), strict=True):
+        (dots,) = ax.collections
+        drawn = np.column_stack(dots._offsets3d) if dimension == 3 else dots.get_offsets()
+        np.testing.assert_allclose(drawn, x[[1, 2, 0]])
+    assert len(result.plot(points, points + 1001).axes) == dimension, "neighbours of a mosaic have segments"
+    with pytest.raises(ValueError, match="ax must have projection") if dimension == 3 else nullcontext():
+        assert result.plot(points, far, ax=figure.axes[2]) is figure
 
 
 def test_samplers_are_compared_by_the_true_matches_that_they_keep(tmp_path):

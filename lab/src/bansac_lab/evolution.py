@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TRUE_COLOR = "#2ecc40"
+_TRUE_COLOR, _ESTIMATED_COLOR = "#2ecc40", "#ff3b30"
 
 _Outline = tuple[str, str, Any, Floats]  # name, colour, line style, points
 
@@ -52,7 +52,7 @@ def plot_probability_evolution(
         (name, color, style, _outline(np.asarray(H), gray1.shape))
         for name, color, style, H in (
             ("true", _TRUE_COLOR, "-", H_true),
-            ("estimated", layout.ESTIMATED_COLOR, (0, (5, 2.5)), H_estimated),
+            ("estimated", _ESTIMATED_COLOR, (0, (5, 2.5)), H_estimated),
         )
         if H is not None
     ]

@@ -63,7 +63,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {"local_optimization": "lm"}) for name in ("fundamental", "essential")),  # twins, distant scenes
     ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
     ("fundamental", {"sampler": "uniform"}),  # ``bansac demo``
-    ("homography", {"trace": True}),  # ``bansac match --out`` and ``--report``
+    ("homography", {"trace": True}),  # ``bansac match --report``
     ("fundamental", {"preset": "fast"}),  # ``bansac colmap verify``
 )
 """Calls that together use every kernel of the default options, with and without scores, and of the commands."""

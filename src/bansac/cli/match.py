@@ -12,7 +12,7 @@ from bansac.batch.output_files import check_unread
 from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import check_out, estimate_pairs
 from bansac.cli import arguments
-from bansac.cli.answer import FIGURES, arrays_of, estimate_two_view, write_figures
+from bansac.cli.answer import FIGURE, arrays_of, estimate_two_view, write_figure
 from bansac.cli.batch import make_job, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
 from bansac.cli.output import check_new_file, leave, result_folder
@@ -72,7 +72,7 @@ def match(asked: Options) -> None:
 
     The scores 1 - ratio of the matches are used as prior probabilities (P-BANSAC). E needs --calib; its threshold is in
     pixels. Coordinates and thresholds refer to the images in the files, for any --max-size. With --out the command
-    writes result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs, residuals) and figures.
+    writes result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs, residuals) and a figure.
 
     For a folder, the features of the images are stored in bansac-features beside --out, and the --pairs are matched and
     estimated on all cores. --out has one row per pair: image1, image2, success, message, model and so on. features1 and
@@ -98,7 +98,7 @@ def _match_two(asked: Options, image2: Path) -> None:
     asked.refuse("is for a folder of images, not for two", "pairs", "workers", "scheduler")
     K1, K2 = read_calibration(asked.calib) if asked.calib is not None else (None, None)
     inputs = (asked.image1, image2, asked.calib)
-    folder = result_folder(asked.out, [MATCHES, *FIGURES], inputs, overwrite=asked.overwrite)
+    folder = result_folder(asked.out, [MATCHES, FIGURE], inputs, overwrite=asked.overwrite)
     if asked.report is not None:
         if asked.report.suffix not in (".html", ".htm"):
             raise ValueError(f"--report must end in .html, got {str(asked.report)!r}")
@@ -106,15 +106,14 @@ def _match_two(asked: Options, image2: Path) -> None:
     sizes = {"max_features": asked.features, "max_size": asked.max_size}
     matches = match_images(asked.image1, image2, ratio=asked.ratio, mutual=not asked.one_way, **sizes)
     settings = {**asked.settings, "scores": None if asked.ignored(asked.model) else matches.scores}
-    trace = folder is not None or asked.report is not None
-    answer = estimate_two_view(asked.model, matches, K1, K2, trace=trace, **settings)
+    answer = estimate_two_view(asked.model, matches, K1, K2, trace=asked.report is not None, **settings)
 
     document = {"images": [str(asked.image1), str(image2)], **answer.as_dict()}
     if folder is not None:
         arrays = {"x1": matches.x1, "x2": matches.x2, "scores": matches.scores, **arrays_of(K1=K1, K2=K2)}
         with folder.replacing(document):
             folder.write_npz(MATCHES, arrays | answer.arrays())
-            write_figures(folder, (asked.image1, image2), matches, answer)
+            write_figure(folder, (asked.image1, image2), matches, answer)
     if asked.report is not None:
         listed = {name: getattr(asked, name) for name in ("model", "ratio", "features", "max_size", "one_way")}
         listed |= {"scores": settings["scores"] is not None, **asked.settings}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from bansac.matches.images import ImageLike
+    from bansac.plotting.report.page import Page
 
     Model = TypeVar("Model", default=Any)
 
@@ -74,19 +75,30 @@ class RelativePose(_Pose):
         Camera matrices, if focal lengths were estimated; else None.
     scale : float or None
         Ratio of the unit of ``depth1`` to that of ``depth2``, if depths were used: the same length is ``scale`` times
-        as large in ``depth2``. Else None.
+        as large in ``depth2``. Else None. It is 1 if only one image has depths; ``t`` is in their unit.
+    shift1, shift2 : float or None
+        Constant errors of the depths of each image, in their unit, where they were estimated; else None.
     """
 
     K1: Floats | None
     K2: Floats | None
     scale: float | None
+    shift1: float | None
+    shift2: float | None
 
     def __new__(
-        cls, R: Floats, t: Floats, K1: Floats | None = None, K2: Floats | None = None, scale: float | None = None
+        cls,
+        R: Floats,
+        t: Floats,
+        K1: Floats | None = None,
+        K2: Floats | None = None,
+        scale: float | None = None,
+        shift1: float | None = None,
+        shift2: float | None = None,
     ) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
-        pose.K1, pose.K2, pose.scale = K1, K2, scale
+        pose.K1, pose.K2, pose.scale, pose.shift1, pose.shift2 = K1, K2, scale, shift1, shift2
         return pose
 
 
@@ -128,6 +140,10 @@ class Rival(NamedTuple):
     model: Any
     inliers: NDArray[np.bool_]
     threshold: float
+
+    def __repr__(self) -> str:
+        """Summarise the rival in a line."""
+        return f"Rival({np.count_nonzero(self.inliers)} inliers at threshold {self.threshold:g})"
 
 
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
@@ -196,8 +212,8 @@ class Result(_Pair[Model]):
     model_confidence : float or None
         Probability that the model is right: the pose of E and F within 5 degrees, an absolute pose also within 5 % of
         the depth, a homography within 5 pixels at the corners of the image. It is computed on first access, from the
-        evidence alone, by a fit to data with ground truth (``bansac bench trust``). None without a model, for other
-        problems and with ``preset="paper"``.
+        evidence alone, by a fit to data with ground truth (``bansac bench trust``). None without a model, for inliers
+        behind a camera, for other problems and with ``preset="paper"``.
         ``confidence`` is an option, that of the stopping criteria.
     """
 
@@ -346,26 +362,21 @@ class Result(_Pair[Model]):
             fields["rival"] = self.rival._asdict() | {"model": _stored(self.rival.model)}
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
-    def plot(self, x1: ArrayLike | None = None, x2: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
-        """Draw the data of the run; without data, plot the trace.
+    def plot(self, x1: ArrayLike, x2: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
+        """Draw the data of the run.
 
         Points are coloured by their probability, or by the inlier mask if there are no probabilities. Matches are
-        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images. Without data and a trace, or
-        with another number of points, a ValueError is raised.
+        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images. Matches of space, and of sets
+        that are far apart, such as pixels and UTM, are points in two axes. Another number of points is a ValueError.
 
         Parameters
         ----------
-        x1 : (N, 2) or (N, 3) array_like or None, optional
-            The points of this result, or those of image 1.
-        x2 : (N, 2) array_like or None, optional
-            The points of image 2.
+        x1 : (N, 2) or (N, 3) array_like
+            The points of this result, or those of image 1 or of the first set.
+        x2 : (N, 2) or (N, 3) array_like or None, optional
+            The points of image 2, or of the second set.
         ax : matplotlib.axes.Axes or None, optional
             Axes to draw into, for 3D points with ``projection="3d"``; by default a new figure.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure. Without data: plots of inlier ratio, gamma and the stop counters over the iterations.
 
         Examples
         --------
@@ -375,18 +386,10 @@ class Result(_Pair[Model]):
         >>> len(figure.axes)  # the points and the colour bar
         2
         """
-        if x1 is not None:
-            from bansac.plotting.data import plot_data
+        from bansac.plotting.data import plot_data
 
-            values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
-            return plot_data(x1, x2, values, ax)
-        if self.trace is None:
-            raise ValueError(
-                "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
-            )
-        from bansac.plotting import plot_trace
-
-        return plot_trace(self.trace, n_points=len(self.inliers))
+        values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
+        return plot_data(x1, x2, values, ax)
 
     def plot_matches(
         self, image1: ImageLike, image2: ImageLike, x1: ArrayLike, x2: ArrayLike, **settings: Any
@@ -400,38 +403,11 @@ class Result(_Pair[Model]):
 
         return plot_matches(image1, image2, x1, x2, self.probabilities, inliers=self.inliers, **settings)
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        x1: ArrayLike,
-        x2: ArrayLike | None = None,
-        *,
-        image1: ImageLike | None = None,
-        image2: ImageLike | None = None,
-        settings: Mapping[str, Any] | None = None,
-        title: str | None = None,
-        F: ArrayLike | None = None,
-    ) -> None:
-        """Write an HTML page with the points coloured by their posterior, a summary and, with a trace, a replay.
+    def report(self, path: str | os.PathLike[str], x1: ArrayLike, x2: ArrayLike | None = None, **settings: Any) -> None:
+        """Write the HTML page of :meth:`show` to a file.
 
-        The page is self-contained. An existing file is replaced atomically. An image that cannot be read, and a file
-        that cannot be written, is an OSError, another number of points a ValueError. Images need OpenCV.
-
-        Parameters
-        ----------
-        path : str or path
-            The file to write.
-        x1, x2 : (N, 2) array_like
-            The matches of this result. For lines, circles and polynomials ``x1`` holds the points, and ``x2`` is
-            omitted.
-        image1, image2 : path or (H, W[, 3 or 4]) array_like, optional
-            Images; large ones are scaled down. Without images only the points are drawn.
-        settings : mapping of str to object, optional
-            Further settings of the run, to be listed on the page.
-        title : str or None, optional
-            Heading of the page; by default the names of the images.
-        F : (3, 3) array_like or None, optional
-            Matrix of the epipolar lines, for a pose ``K2^-T E K1^-1``; by default the model if it is one.
+        An existing file is replaced atomically. A file that cannot be written is an OSError. ``settings`` are
+        ``image1``, ``image2``, ``settings``, ``title`` and ``F`` of :meth:`show`, with the same errors.
 
         Examples
         --------
@@ -444,13 +420,51 @@ class Result(_Pair[Model]):
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report.page import write_report
+        self.show(x1, x2, **settings).write(path)
+
+    def show(
+        self,
+        x1: ArrayLike,
+        x2: ArrayLike | None = None,
+        *,
+        image1: ImageLike | None = None,
+        image2: ImageLike | None = None,
+        settings: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        F: ArrayLike | None = None,
+    ) -> Page:
+        """Return an HTML page with the points coloured by their posterior, a summary and, with a trace, a replay.
+
+        A notebook shows the page if it is the last value of a cell; :meth:`report` writes it to a file. It is
+        self-contained. An image that cannot be read is an OSError, another number of points a ValueError. Images need
+        OpenCV.
+
+        Parameters
+        ----------
+        x1, x2 : (N, 2) array_like
+            The matches of this result. For lines, circles and polynomials ``x1`` holds the points, and ``x2`` is
+            omitted.
+        image1, image2 : path or (H, W[, 3 or 4]) array_like, optional
+            Images; large ones are scaled down. Without images only the points are drawn.
+        settings : mapping of str to object, optional
+            Further settings of the run, to be listed on the page.
+        title : str or None, optional
+            Heading of the page; by default the names of the images.
+        F : (3, 3) array_like or None, optional
+            Matrix of the epipolar lines, for a pose ``K2^-T E K1^-1``; by default the model if it is one.
+
+        Returns
+        -------
+        Page
+            The page; ``html`` is its text.
+        """
+        from bansac.plotting.report.page import make_page
 
         rows = {"threshold": threshold_in_words(self), "seed": self.seed}
         if self.rival is not None:
             count, shared = np.count_nonzero(self.rival.inliers), np.count_nonzero(self.rival.inliers & self.inliers)
             rows["rival"] = f"{count} inliers at threshold {self.rival.threshold:g}, {shared} also of the model"
-        write_report(path, (x1, x2), (image1, image2), self, rows | dict(settings or {}), title, F)
+        return make_page((x1, x2), (image1, image2), self, rows | dict(settings or {}), title, F)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

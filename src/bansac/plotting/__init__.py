@@ -1,8 +1,8 @@
-"""Figures of matches and runs: inlier probabilities, and the stopping criteria.
+"""Figures and pages of matches and results.
 
 Every function returns a :class:`matplotlib.figure.Figure` that is created without pyplot: it opens no window, has no
 global state and need not be closed; ``savefig`` writes it to a file. ``report`` makes a page of a result.
 """
 
 from bansac.plotting.matches import plot_matches as plot_matches
-from bansac.plotting.trace import plot_trace as plot_trace
+from bansac.plotting.warp import plot_warp as plot_warp

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,20 +14,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#ff3b30", "#8a8a8a", "#1687ff"
+FAINT_COLOR = "#8a8a8a"
 # Sizes in inches: width of an image pair, height of a title, width of a colour bar with labels, gap; margin of a
 # figure.
 WIDTH, TITLE, BAR, SPACE = 10.0, 0.3, 0.85, 0.15
 _MARGIN = 0.1
 # From red through pale yellow to blue. Both ends contrast with a grey image, also for colour-blind readers.
 COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
+# Of Okabe and Ito, for up to seven models; colour-blind readers can tell them apart.
+MODEL_COLORS = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#0072b2", "#d55e00", "#f0e442"]
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure with a margin around a width and height in inches."""
+    """Return an empty figure with a margin around a width and height in inches; a notebook shows it."""
     module = import_optional("matplotlib.figure", "figures need Matplotlib", "matplotlib")
-    figure: Figure = module.Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
-    return figure
+    figure: Any = module.Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
+    figure._repr_png_ = functools.partial(_as_png, figure)
+    return figure  # type: ignore[no-any-return]
+
+
+def _as_png(figure: Figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
 
 
 def place(figure: Figure, left: float, top: float, width: float, height: float, projection: str | None = None) -> Axes:

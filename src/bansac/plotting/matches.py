@@ -67,7 +67,7 @@ def plot_matches(
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = np.split(as_matches(x1, x2).T, 2, axis=1)
-    mask = None if inliers is None else _as_mask(inliers, len(points1))
+    mask = None if inliers is None else as_mask(inliers, len(points1))
     shown = subset(len(points1), max_matches, seed)
     if probabilities is not None:
         values = as_probabilities("probabilities", probabilities, len(points1))
@@ -157,7 +157,8 @@ def subset(n: int, max_matches: int, seed: int) -> Ints:
     return np.sort(np.random.default_rng(seed).choice(n, max_matches, replace=False))
 
 
-def _as_mask(inliers: ArrayLike, n: int) -> Bools:
+def as_mask(inliers: ArrayLike, n: int) -> Bools:
+    """Check the mask of n matches."""
     mask = np.asarray(inliers)
     if mask.shape != (n,) or mask.dtype.kind not in "bui":
         raise ValueError(f"inliers must be a mask of shape ({n},), got {mask.dtype} of shape {mask.shape}")

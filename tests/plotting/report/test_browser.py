@@ -251,6 +251,22 @@ def test_an_image_whose_name_is_a_script_does_not_run(page, case, tmp_path):
     assert page.js("return [...document.querySelectorAll('td')].pop().textContent") == settings[name]
 
 
+def test_the_page_in_a_notebook(page, case, tmp_path):
+    frame = case.result.show(case.x1, case.x2, image1=case.image1, image2=case.image2)._repr_html_()
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><title>notebook</title>{frame}", encoding="utf-8")
+    page.driver.get((tmp_path / "notebook.html").as_uri())
+    assert page.find("iframe").rect["height"] == 800
+    page.driver.switch_to.frame(page.find("iframe"))
+    page.wait("panels.every((panel) => panel.bitmap)")
+    assert page.shown() == 200
+    page.press("#step", keys.HOME)
+    assert page.text("#step-text") == "start"
+    p = case.result.probabilities
+    page.press("#step", keys.END)
+    assert (page.colours()[:, np.argmax(p), 2] > 150).all()  # bluish
+    page.driver.switch_to.default_content()
+
+
 def test_points_of_a_line_without_a_trace(page, tmp_path):
     points = np.column_stack([np.arange(40.0), np.where(np.arange(40) % 4, 2 * np.arange(40.0), 99.0)])
     result = bansac.fit_line(points, threshold=0.1)

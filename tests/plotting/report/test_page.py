@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import json
 import re
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,16 @@ def test_the_page_loads_nothing_and_knows_its_script_by_its_hash(case, tmp_path)
     for tag in ("style", "script"):
         content = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1]
         assert base64.b64encode(hashlib.sha256(content.encode()).digest()).decode() in policy
+
+
+def test_a_notebook_shows_the_page_in_a_frame(case, tmp_path):
+    options = {"image1": case.image1, "image2": case.image2, "settings": {"sampler": EVIL}, "title": EVIL}
+    case.result.report(tmp_path / "page.html", case.x1, case.x2, **options)
+    page = case.result.show(case.x1, case.x2, **options)
+    assert page.html == read_page(tmp_path / "page.html")[0]
+    (document,) = re.findall(r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts" ', page._repr_html_())
+    assert unescape(document) == page.html
+    assert len(repr(page)) < 100
 
 
 def test_names_and_settings_are_escaped(case, tmp_path):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from string import Template
@@ -42,16 +43,31 @@ _COURSE = 600
 _MARGIN = 0.05
 
 
-def write_report(
-    path: str | os.PathLike[str],
+@dataclass(frozen=True)
+class Page:
+    """A complete HTML document, which a notebook shows in a frame."""
+
+    html: str = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """Return the frame; its scripts reach nothing of the notebook."""
+        style = "width: 100%; height: 800px; border: 0"
+        return f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" style="{style}"></iframe>'
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the document; an existing file is replaced atomically."""
+        write_atomically(Path(path), lambda file: file.write_text(self.html, encoding="utf-8"))
+
+
+def make_page(
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
     result: Any,
     settings: Mapping[str, Any],
     title: str | None,
     F: ArrayLike | None,
-) -> None:
-    """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs."""
+) -> Page:
+    """Return the page of a result; the arguments of :meth:`bansac.Result.show`, in pairs."""
     given = {"x1": points[0]} | ({} if points[1] is None else {"x2": points[1]})
     sides = [as_points(name, x, 2, len(result.inliers)) for name, x in given.items()]
     if images[1] is not None and len(sides) == 1:
@@ -68,8 +84,7 @@ def write_report(
     if title is None:
         names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
         title = " and ".join(names) or f"{len(sides[0])} {'matches' if len(sides) == 2 else 'points'}"
-    page = _fill(title, result, _numbers_of(result, sides, panels, given_F), settings)
-    write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
+    return Page(_fill(title, result, _numbers_of(result, sides, panels, given_F), settings))
 
 
 def _fill(title: str, result: Any, data: str, settings: Mapping[str, Any]) -> str:
