@@ -176,8 +176,14 @@ def test_errors_name_the_reason():
     ):
         with pytest.raises(ValueError, match=message):
             bansac.covariance(*arguments)
-    for data, cameras, message in (((x1, x2), {"K3": K}, "K3"), ((x1,), {}, "x2"), ((x1, x2, K, K, K), {}, "too many")):
-        with pytest.raises(TypeError, match=f"the data of relative_pose are x1, x2, K1, K2: .*{message}"):
+    for data, cameras, message in (
+        ((x1, x2), {"K3": K}, "K3"),
+        ((x1,), {}, "x2"),
+        ((x1, x2, K, K, K, K, K), {}, "too many"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"the data of relative_pose are x1, x2, K1, K2, depth1, depth2: .*{message}"
+        ):
             bansac.covariance("relative_pose", result, *data, **cameras)
     with pytest.raises(TypeError, match=r"result must be a bansac\.Result, got MultipleResult"):
         bansac.covariance("line", lines, x1)
