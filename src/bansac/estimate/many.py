@@ -1,7 +1,6 @@
 """Estimation of many pairs on all cores, in threads or in processes (:mod:`bansac.executors`).
 
-The seed of a pair depends on its index and not on the worker. So the results are the same, bit for bit, for any number
-of workers.
+A result is that of a call of its own, so the results are the same, bit for bit, for any number of workers.
 """
 
 import contextlib
@@ -18,7 +17,6 @@ from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.result import Model, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
-from bansac.maths.rng import derive_seed
 from bansac.maths.validate import as_integer
 from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.problem import Problem
@@ -136,9 +134,8 @@ def iter_estimates(
         smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
     **arguments
         Arguments of all calls: those of the estimator except the points, for example ``threshold``, ``preset``, ``K1``
-        or ``gravity1``, and single options (:class:`bansac.Options`). The seed of a pair is ``derive_seed(seed,
-        index)`` (:mod:`bansac.maths.rng`), which is ``result.seed``. A call of the estimator with it gives the same
-        result.
+        or ``gravity1``, and single options (:class:`bansac.Options`). All pairs have the same ``seed``, so that a
+        call of the estimator for one pair gives the same result.
 
     Yields
     ------
@@ -240,14 +237,13 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], An
     resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
     attributes = {"scores": "scores"} if resolved.uses_scores(problem) else {}
     attributes |= {name: name.removeprefix("image_") for name in names}
-    return functools.partial(_estimate, function, tuple(parameters), arguments, resolved.seed or 0, attributes)
+    return functools.partial(_estimate, function, tuple(parameters), arguments, attributes)
 
 
 def _estimate(
     function: Callable[..., Result],
     order: tuple[str, ...],
     common: dict[str, Any],
-    seed: int,
     attributes: Mapping[str, str],
     index: int,
     pair: Any,
@@ -257,7 +253,7 @@ def _estimate(
         if callable(pair):
             pair = pair()
         positional, named = _arguments(pair, attributes)
-        settings = common | {"seed": derive_seed(seed, index)} | named
+        settings = common | named
         for name in order[: len(positional)]:
             settings.pop(name, None)
         return function(*positional, **settings)
