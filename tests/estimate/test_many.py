@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import inspect
 import itertools
 import os
 import signal
@@ -20,9 +21,12 @@ from numba import config
 
 import bansac
 from bansac.estimate import many
+from bansac.estimate.many import ManyArguments, PairArguments
+from bansac.estimate.presets import Arguments
 from bansac.executors import short_items
 from bansac.geometry import normalise_points
 from bansac.matches import Matches
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from tests.executors.cluster import be_wrong
@@ -85,6 +89,16 @@ def test_forms_of_a_pair_give_the_same(planes: list[Matches]) -> None:
     for form in forms:
         (result,) = bansac.estimate_many("homography", [form])
         assert_same(result, alone)
+
+
+def test_type_checkers_know_the_arguments_of_all_estimators() -> None:
+    known = set(PairArguments.__annotations__) - set(Arguments.__annotations__)
+    rows = [row for row in ESTIMATORS if row.problem is not None]
+    named = {name for row in rows for name in inspect.signature(row.load_function()).parameters if name not in row.data}
+    assert named - {"settings"} == known
+    assert set(bansac.iter_estimates.__kwdefaults__) == set(ManyArguments.__annotations__) - set(
+        PairArguments.__annotations__
+    )
 
 
 def test_arguments_of_a_pair_take_precedence(planes: list[Matches]) -> None:
@@ -284,6 +298,12 @@ def test_threads_end_when_the_caller_leaves(planes: list[Matches]) -> None:
         ("homography", {"threshold": -1.0}, ValueError, "threshold"),
         ("homography", {"treshold": 1.0}, TypeError, "treshold"),
         ("homography", {"K1": np.eye(3)}, TypeError, "K1"),
+        (
+            "fundamental",
+            {"worker": 2},
+            TypeError,
+            "did you mean 'workers'. .*; other arguments .* workers, image_size1",
+        ),
         ("homography", {"degeneracy": "degensac"}, ValueError, "not for problem 'homography'"),
         ("essential", {"sampler": "magic"}, ValueError, "sampler"),
         ("fundamental", {"preset": "quick"}, ValueError, "preset"),

@@ -8,12 +8,13 @@ import functools
 import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import ransac
-from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
+from bansac.estimate.presets import SHARED_ARGUMENTS, Arguments, Threshold, check_names, resolve_options
 from bansac.estimate.result import Model, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
@@ -55,8 +56,32 @@ class Failure:
         return iter((None, np.empty(0, np.bool_)))
 
 
+class PairArguments(Arguments, total=False):
+    """The keyword arguments of the estimators that pairs can share."""
+
+    threshold: Threshold
+    K: Any
+    K1: Any
+    K2: Any
+    image_size1: Any
+    image_size2: Any
+    gravity1: ArrayLike | None
+    gravity2: ArrayLike | None
+    depth1: ArrayLike | None
+    depth2: ArrayLike | None
+
+
+class ManyArguments(PairArguments, total=False):
+    """The keyword arguments of :func:`bansac.iter_estimates`."""
+
+    workers: int | None
+    executor: Literal["threads", "processes"]
+    on_error: Literal["return", "raise"]
+    max_pending: int | None
+
+
 def estimate_many(
-    problem: str | Problem | Callable[..., Result[Model]], pairs: Iterable[Any], **settings: Any
+    problem: str | Problem | Callable[..., Result[Model]], pairs: Iterable[Any], **settings: Unpack[ManyArguments]
 ) -> list[Result[Model] | Failure]:
     """Estimate the models of many pairs of images, on all cores; return the results of :func:`bansac.iter_estimates`.
 
@@ -93,7 +118,7 @@ def iter_estimates(
     executor: Literal["threads", "processes"] = "threads",
     on_error: Literal["return", "raise"] = "return",
     max_pending: int | None = None,
-    **arguments: Any,
+    **arguments: Unpack[PairArguments],
 ) -> Generator[Result[Model] | Failure, None, None]:
     """Estimate the models of many pairs of images on all cores, and yield the results one by one.
 
@@ -223,7 +248,7 @@ def _hand_out(
             yield answer
 
 
-def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Any]:
+def _prepare(problem: Any, arguments: Mapping[str, Any]) -> Callable[[int, Any], Any]:
     """Check the problem and the arguments of all pairs; return the function that estimates one pair."""
     function: Callable[..., Result] = functools.partial(ransac, problem)
     names: tuple[str, ...] = ()
@@ -233,6 +258,9 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], An
     parameters: Mapping[str, inspect.Parameter] = inspect.signature(function).parameters
     own = {*names, *(name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)}
     settings = {name: value for name, value in arguments.items() if name not in own or name in SHARED_ARGUMENTS}
+    of_call = ManyArguments.__annotations__.keys() - PairArguments.__annotations__.keys()
+    others = (*sorted(of_call), *sorted(own - {"threshold"}), *SHARED_ARGUMENTS)
+    check_names([name for name in settings if name not in others], others)
     threshold = arguments.get("threshold")
     resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
     attributes = {"scores": "scores"} if resolved.uses_scores(problem) else {}
@@ -243,7 +271,7 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], An
 def _estimate(
     function: Callable[..., Result],
     order: tuple[str, ...],
-    common: dict[str, Any],
+    common: Mapping[str, Any],
     attributes: Mapping[str, str],
     index: int,
     pair: Any,
@@ -253,7 +281,7 @@ def _estimate(
         if callable(pair):
             pair = pair()
         positional, named = _arguments(pair, attributes)
-        settings = common | named
+        settings = {**common, **named}
         for name in order[: len(positional)]:
             settings.pop(name, None)
         return function(*positional, **settings)
