@@ -29,6 +29,12 @@ from bansac.problems.relative_depth import RELATIVE_DEPTH, essential_of
 # Largest numbers of iterations of the short searches: with depths, and with five matches.
 _SHORT, _SHORT_OF_FIVE = 300, 2000
 
+# The error of a reprojection, from two points with noise and of two components, over the Sampson distance.
+_REPROJECTION = 2.0
+
+# Standard deviation of log depths of which the first threshold is that of points.
+_NOISE = 0.15
+
 # Depths agree from this number of standard deviations of their rank correlation with those of the pose on. Permuted
 # depths have at most 2.6.
 _AGREE = 3.0
@@ -42,6 +48,9 @@ _SCALE, _ROUNDS, _STEPS = 12.0, 3, 25
 # Errors of depths are smooth in the image, so that more depths than this number tell no more.
 _DISTINCT = 100
 
+# The error of an unknown depth over that of a known one.
+_FREE = 1e6
+
 # A shift counts from this number of its standard deviations on, and this share of the median depth.
 _SHIFTED, _LARGE = 5.0, 0.2
 
@@ -54,23 +63,29 @@ _DISAGREE = "the depths do not agree with the matches"
 def solve_with_depths(request: Request, depths: Floats, conclude: Callable[[Solution], Solution]) -> Result:
     """Return the result of a request of the relative pose with the depths of both images (2 x N), 0 if unknown.
 
+    A rotation determines no depths, so that none can agree with it.
+
     ``conclude`` is for solutions that do not use the depths.
     """
-    data = np.vstack([request.data, depths])
-    with_depths = replace(request, problem=RELATIVE_DEPTH, data=data, initial_model=None, two_views=False)
+    threshold = _REPROJECTION * request.threshold
+    data = _with_weights(np.vstack([request.data, depths]), (_NOISE / threshold) ** 2)
+    options = request.options.replace(threshold=threshold * request.unit)
+    with_depths = replace(
+        request, problem=RELATIVE_DEPTH, data=data, options=options, initial_model=None, two_views=False
+    )
     with np.errstate(all="ignore"):
         for part, most in ((with_depths, _SHORT), (request, _SHORT_OF_FIVE), (with_depths, None)):
             solution = _search(part, most)
             if solution is None:
                 continue
             solution = _as_matrix(solution, request)
-            fitted = _use_depths(solution, depths)
-            if fitted is not None:
+            fitted, remark = _use_depths(solution, depths)
+            if fitted is not None and fitted.verdict.configuration != "pure_rotation":
                 if fitted.verdict.configuration == "planar":
                     fitted = _of_plane(fitted, conclude(solution), depths)
-                return finish(fitted, "; the depths agree with the matches")
+                return finish(fitted, f"; {remark}")
             if part is request:
-                return finish(conclude(solution), f"; {_DISAGREE}")
+                return finish(conclude(solution), f"; {remark if fitted is None else _DISAGREE}")
     return solve(replace(request, hint="; ".join(filter(None, (request.hint, _DISAGREE)))), conclude)
 
 
@@ -114,23 +129,34 @@ def _as_matrix(solution: Solution, request: Request) -> Solution:
     return replace(matrix, verdict_of_sample=Verdict(known != "collinear", known, ""))
 
 
-def _use_depths(solution: Solution, depths: Floats) -> Solution | None:
-    """Return the solution with the pose that points and depths give; None if the depths do not agree."""
+def _use_depths(solution: Solution, depths: Floats) -> tuple[Solution | None, str]:
+    """Return the solution with the pose that points and depths give, and a remark; None if the depths do not agree."""
     request, rays = solution.request, np.ascontiguousarray(solution.request.data[:4])
     start, seen, members = _reconstruct(solution)
-    if not _agree(depths[:, members], seen[:, members]):
-        return None
-    depths = _without_shifts(depths, refine_on_all(solution, request))
+    agree = _agree(depths[:, members], seen[:, members])
+    remark = _describe(agree, np.any(depths > 0.0, axis=1))
+    depths = np.where(agree[:, None], depths, 0.0)
+    shifts = _find_shifts(depths, refine_on_all(solution, request))
+    depths = np.where(depths > 0.0, np.maximum(depths - shifts[:, None], 0.0), 0.0)
+    if np.count_nonzero((depths[:, members] > 0.0).any(axis=0)) <= RELATIVE_DEPTH.sample_size:
+        return None, remark
     model = _scaled(start, depths[:, members], seen[:, members])
     for _ in range(_ROUNDS):
-        known = members & (depths > 0.0).any(axis=0)
-        if np.count_nonzero(known) <= RELATIVE_DEPTH.sample_size:
-            return None
-        some = np.compress(known, np.vstack([rays, depths]), axis=1)
-        model = _fit(model, some, solution.residuals[known] / request.unit)
+        some = np.compress(members, np.vstack([rays, depths]), axis=1)
+        model = _fit(model, some, solution.residuals[members] / request.unit)
         solution = solution.moved(essential_of(model), verdict_of_sample=solution.verdict)
         members = solution.inliers & (_triangulate(model, rays) > 0.0).all(axis=0)
-    return replace(solution, public=_pose_of(model), rival=None)
+    return replace(solution, public=_pose_of(model, shifts), rival=None), remark
+
+
+def _describe(agree: Bools, are_known: Bools) -> str:
+    """Return which of the depths of the two images agree with the matches."""
+    if not agree.any():
+        return _DISAGREE
+    if not (are_known & ~agree).any():
+        return "the depths agree with the matches"
+    k = 1 + int(np.argmax(agree))
+    return f"the depths of image {k} agree with the matches, and those of image {3 - k} do not"
 
 
 def _of_plane(fitted: Solution, plane: Solution, depths: Floats) -> Solution:
@@ -147,17 +173,19 @@ def _of_plane(fitted: Solution, plane: Solution, depths: Floats) -> Solution:
     seen = _triangulate(other, some[:4])
     if not (seen > 0.0).all() or _noise_of_depths(other, some) > _WORSE * _noise_of_depths(own, some):
         return fitted
-    return replace(plane, public=_pose_of(_scaled(other, some[4:], seen)), rival=None)
+    shifts = np.array([fitted.public.shift1 or 0.0, fitted.public.shift2 or 0.0])
+    return replace(plane, public=_pose_of(_scaled(other, some[4:], seen), shifts), rival=None)
 
 
 def _model_of(R: Floats, t: Floats) -> Floats:
-    """Return the flat model of a motion, with a scale of 1 and no weight."""
-    return np.append(model_of(np.column_stack([R, t])), [1.0, 0.0])
+    """Return the flat model of a motion, with a scale of 1."""
+    return np.append(model_of(np.column_stack([R, t])), 1.0)
 
 
-def _pose_of(model: Floats) -> RelativePose:
-    """Return the pose of a flat model, the inverse of ``_model_of``."""
-    return RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]))
+def _pose_of(model: Floats, shifts: Floats) -> RelativePose:
+    """Return the pose of a flat model, the inverse of ``_model_of``, with the shifts of the depths, 0 if none."""
+    shift1, shift2 = (float(shift) or None for shift in shifts)
+    return RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]), shift1=shift1, shift2=shift2)
 
 
 def _reconstruct(solution: Solution) -> tuple[Floats, Floats, Bools]:
@@ -178,17 +206,22 @@ def _triangulate(model: Floats, rays: Floats) -> Floats:
     return np.asarray(np.stack([ab * bt - bb * at, aa * bt - ab * at]) / (aa * bb - ab * ab))
 
 
-def _agree(depths: Floats, seen: Floats) -> bool:
-    """Return whether depths (2 x N) grow with those of the pose: Fisher's z of Spearman's rank correlation."""
-    scores = []
-    for own, other in zip(depths, seen, strict=True):
+def _agree(depths: Floats, seen: Floats) -> Bools:
+    """Return whether the depths of each image (2 x N) grow with those of the pose.
+
+    Fisher's z of Spearman's rank correlation tests it for each image, and, if neither agrees, for both together.
+    """
+    scores = np.zeros(2)
+    for k, (own, other) in enumerate(zip(depths, seen, strict=True)):
         known = own > 0.0
         first, second = (_ranks(values[known]) for values in (own, other))
         spread = math.sqrt(float(first @ first) * float(second @ second))
         if first.size > 3 and spread > 0.0:
             correlation = min(float(first @ second) / spread, 1.0 - 1e-9)
-            scores.append(math.atanh(correlation) * math.sqrt(first.size - 3))
-    return bool(scores) and sum(scores) > _AGREE * math.sqrt(len(scores))
+            scores[k] = math.atanh(correlation) * math.sqrt(first.size - 3)
+    used = (depths > 0.0).any(axis=1)
+    together = used & (scores.sum() > _AGREE * math.sqrt(float(used.sum()) or 1.0))
+    return scores > _AGREE if (scores > _AGREE).any() else together
 
 
 def _ranks(values: Floats) -> Floats:
@@ -197,27 +230,27 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray((np.cumsum(counts) - 0.5 * counts)[place] - 0.5 * values.size)
 
 
-def _without_shifts(depths: Floats, alone: Solution) -> Floats:
-    """Return depths (2 x N) proportional to those of the matrix that the points alone give.
+def _find_shifts(depths: Floats, alone: Solution) -> Floats:
+    """Return what the depths of each image exceed those by that the matrix of the points alone gives; 0 if unclear.
 
-    Depths d and those of the matrix z are related by d = c z - b. Both have errors, but these are independent of the
+    Depths d and those of the matrix z are related by d = c z + b. Both have errors, but these are independent of the
     depths of the other image, whose ranks are therefore instrumental variables for c and b.
     """
     _, seen, members = _reconstruct(alone)
-    members, shifted = members & (depths > 0.0).all(axis=0), depths.copy()
+    members, shifts = members & (depths > 0.0).all(axis=0), np.zeros(2)
     if np.count_nonzero(members) <= RELATIVE_DEPTH.sample_size:
-        return depths
+        return shifts
     for k in range(2):
         d, z, instrument = depths[k, members], seen[k, members], _ranks(depths[1 - k, members])
         kept = z <= 3.0 * np.median(z)  # far points have large errors
         d, z, instrument = d[kept], z[kept], instrument[kept] - instrument[kept].mean()
         c = float(instrument @ d) / float(instrument @ z)
-        b = c * float(z.mean()) - float(d.mean())
+        b = float(d.mean()) - c * float(z.mean())
         slope = math.sqrt(float(instrument @ instrument)) / abs(float(instrument @ z))
         deviation = float(np.std(d - c * z)) * slope * float(z.mean())
         if c > 0.0 and abs(b) > max(_SHIFTED * deviation, _LARGE * float(np.median(d))):
-            shifted[k] = np.where(depths[k] > 0.0, np.maximum(depths[k] + b, 0.0), 0.0)
-    return shifted
+            shifts[k] = b
+    return shifts
 
 
 def _scaled(model: Floats, depths: Floats, seen: Floats) -> Floats:
@@ -225,17 +258,29 @@ def _scaled(model: Floats, depths: Floats, seen: Floats) -> Floats:
     ratios = [own[own > 0.0] / other[own > 0.0] for own, other in zip(depths, seen, strict=True)]
     known = [float(np.median(ratio)) for ratio in ratios if ratio.size]
     first, second = known[0], known[-1]
-    return np.concatenate([model[:4], first * model[4:7], [second / first, 0.0]])
+    return np.concatenate([model[:4], first * model[4:7], [second / first]])
 
 
 def _fit(model: Floats, data: Floats, residuals: Floats) -> Floats:
-    """Return the model that points and depths of inliers give, weighted by their noise."""
-    noise = max(_SIGMA * float(np.median(residuals)), 1e-12)
+    """Return the model that inliers give, weighted by the noise of their points and of their depths.
+
+    A depth that no image has is that of the model, with no weight.
+    """
+    noise, known = max(_SIGMA * float(np.median(residuals)), 1e-12), (data[4:] > 0.0).any(axis=0)
+    some = np.compress(known, data, axis=1)
+    weight = (_noise_of_depths(model, some) / noise) ** 2 * max(1.0, some.shape[1] / _DISTINCT)
+    data = _with_weights(data, weight)
+    data[4:6, ~known] = _triangulate(model, data[:4])[:, ~known] * [[1.0], [model[7]]]
+    data[6, ~known] = _FREE * weight
     problem, square, fitted = RELATIVE_DEPTH, (_SCALE * noise) ** 2, model.copy()
-    fitted[8] = (_noise_of_depths(model, data) / noise) ** 2 * max(1.0, data.shape[1] / _DISTINCT)
     manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
     minimize_biweight(manifold, work, data, square, _STEPS, 1e-4 / data.shape[1], fitted, scratch)
     return fitted if np.isfinite(fitted).all() else model
+
+
+def _with_weights(data: Floats, weight: float) -> Floats:
+    """Return matches with depths (6 x N) with one weight of the depths."""
+    return np.vstack([data, np.full(data.shape[1], weight)])
 
 
 def _noise_of_depths(model: Floats, data: Floats) -> float:

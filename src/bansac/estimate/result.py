@@ -75,19 +75,30 @@ class RelativePose(_Pose):
         Camera matrices, if focal lengths were estimated; else None.
     scale : float or None
         Ratio of the unit of ``depth1`` to that of ``depth2``, if depths were used: the same length is ``scale`` times
-        as large in ``depth2``. Else None.
+        as large in ``depth2``. Else None. It is 1 if only one image has depths; ``t`` is in their unit.
+    shift1, shift2 : float or None
+        Constant errors of the depths of each image, in their unit, where they were estimated; else None.
     """
 
     K1: Floats | None
     K2: Floats | None
     scale: float | None
+    shift1: float | None
+    shift2: float | None
 
     def __new__(
-        cls, R: Floats, t: Floats, K1: Floats | None = None, K2: Floats | None = None, scale: float | None = None
+        cls,
+        R: Floats,
+        t: Floats,
+        K1: Floats | None = None,
+        K2: Floats | None = None,
+        scale: float | None = None,
+        shift1: float | None = None,
+        shift2: float | None = None,
     ) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
-        pose.K1, pose.K2, pose.scale = K1, K2, scale
+        pose.K1, pose.K2, pose.scale, pose.shift1, pose.shift2 = K1, K2, scale, shift1, shift2
         return pose
 
 

@@ -336,7 +336,7 @@ def estimate_relative_pose(
 
 
 def _as_depths(depth1: ArrayLike | None, depth2: ArrayLike | None, n: int) -> Floats | None:
-    """Return the depths of both images (2 x n), 0 if they are unknown; None without any."""
+    """Return the depths of both images (2 x n), 0 if they are unknown; None if all are."""
     if depth1 is None and depth2 is None:
         return None
     depths = np.zeros((2, n))
@@ -348,7 +348,7 @@ def _as_depths(depth1: ArrayLike | None, depth2: ArrayLike | None, n: int) -> Fl
         if (values[known] < 0.0).any():
             raise ValueError(f"{name} must be positive, or NaN if unknown, got {values[known].min():g}")
         row[known] = values[known]
-    return depths
+    return depths if depths.any() else None
 
 
 def _solve_with_depths(request: Request, jacobians: Jacobians | None, depths: Floats) -> Result[RelativePose]:

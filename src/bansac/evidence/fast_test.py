@@ -148,9 +148,9 @@ def _sample_rearranged(
                 is_new &= not used[side, slot]
                 used[side, slot] = True
             distinct += is_new
-    for c in range(4, channels):  # points keep their depths
+    for c in range(4, channels):  # points keep their depths and weights
         for k in range(start + near):
-            rearranged[c, k] = data[c, sources[c - 4, k]]
+            rearranged[c, k] = data[c, sources[c % 2, k]]
     on_line = channels >= 4 and _are_on_line(data, members[:size], same, off_line, rng)
     return 0 if on_line else distinct, looked_at, near, moved
 

@@ -36,7 +36,7 @@ class Traits:
         Channels that are the coordinates of one point, in the unit of the threshold: ``((0, 1), (2, 3))`` for a match
         of two image points. Matches that share a point count once in the significance test, or in a second test all
         outliers count. The tests exchange the points of matches to measure the support under chance. By default no
-        channels belong together.
+        channels belong together. Channels of a match in no point, such as a weight, stay with the second one.
     directions : tuple of tuple of int
         Channels that are a vector at a single point, such as a normal. Under chance its direction is random.
     codimension : int
@@ -85,7 +85,8 @@ class Traits:
         check_choice("flat", self.flat, ("", "line", "plane"))
         of_points, of_directions = _listed("points", self.points), _listed("directions", self.directions)
         listed = of_points + of_directions
-        if listed and sorted(listed) != list(range(channels)):
+        is_complete = self.are_matches or set(listed) == set(range(channels))
+        if listed and not (is_complete and sorted(set(listed)) == sorted(listed) and max(listed) < channels):
             name, value = ("directions", self.directions) if self.directions else ("points", self.points)
             raise ValueError(f"{name} must be tuples that list each of the {channels} channels once, got {value!r}")
 
