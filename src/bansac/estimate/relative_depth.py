@@ -63,9 +63,8 @@ _DISAGREE = "the depths do not agree with the matches"
 def solve_with_depths(request: Request, depths: Floats, conclude: Callable[[Solution], Solution]) -> Result:
     """Return the result of a request of the relative pose with the depths of both images (2 x N), 0 if unknown.
 
-    A rotation determines no depths, so that none can agree with it.
-
-    ``conclude`` is for solutions that do not use the depths.
+    ``conclude`` is for solutions that do not use the depths. A rotation determines no depths, so that none can agree
+    with it.
     """
     threshold = _REPROJECTION * request.threshold
     data = _with_weights(np.vstack([request.data, depths]), (_NOISE / threshold) ** 2)
@@ -138,14 +137,16 @@ def _use_depths(solution: Solution, depths: Floats) -> tuple[Solution | None, st
     depths = np.where(agree[:, None], depths, 0.0)
     shifts = _find_shifts(depths, refine_on_all(solution, request))
     depths = np.where(depths > 0.0, np.maximum(depths - shifts[:, None], 0.0), 0.0)
-    if np.count_nonzero((depths[:, members] > 0.0).any(axis=0)) <= RELATIVE_DEPTH.sample_size:
-        return None, remark
-    model = _scaled(start, depths[:, members], seen[:, members])
+    model, known = None, (depths > 0.0).any(axis=0)
     for _ in range(_ROUNDS):
+        if np.count_nonzero(members & known) <= RELATIVE_DEPTH.sample_size:
+            return None, remark
+        model = _scaled(start, depths[:, members], seen[:, members]) if model is None else model
         some = np.compress(members, np.vstack([rays, depths]), axis=1)
         model = _fit(model, some, solution.residuals[members] / request.unit)
         solution = solution.moved(essential_of(model), verdict_of_sample=solution.verdict)
         members = solution.inliers & (_triangulate(model, rays) > 0.0).all(axis=0)
+    assert model is not None
     return replace(solution, public=_pose_of(model, shifts), rival=None), remark
 
 
@@ -209,7 +210,7 @@ def _triangulate(model: Floats, rays: Floats) -> Floats:
 def _agree(depths: Floats, seen: Floats) -> Bools:
     """Return whether the depths of each image (2 x N) grow with those of the pose.
 
-    Fisher's z of Spearman's rank correlation tests it for each image, and, if neither agrees, for both together.
+    Fisher's z of Spearman's rank correlation tests it, for both images together, and then for each.
     """
     scores = np.zeros(2)
     for k, (own, other) in enumerate(zip(depths, seen, strict=True)):
@@ -219,9 +220,10 @@ def _agree(depths: Floats, seen: Floats) -> Bools:
         if first.size > 3 and spread > 0.0:
             correlation = min(float(first @ second) / spread, 1.0 - 1e-9)
             scores[k] = math.atanh(correlation) * math.sqrt(first.size - 3)
-    used = (depths > 0.0).any(axis=1)
-    together = used & (scores.sum() > _AGREE * math.sqrt(float(used.sum()) or 1.0))
-    return scores > _AGREE if (scores > _AGREE).any() else together
+    used = np.any(depths > 0.0, axis=1)
+    if not scores.sum() > _AGREE * math.sqrt(float(used.sum())):
+        return np.zeros(2, np.bool_)
+    return scores > _AGREE if (scores > _AGREE).any() else used
 
 
 def _ranks(values: Floats) -> Floats:
