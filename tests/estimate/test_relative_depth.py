@@ -135,6 +135,16 @@ def test_wrong_depths_of_one_image_are_left_out():
     assert result.model.scale == alone.model.scale == 1.0
 
 
+def test_a_second_motion_with_depths_is_no_error():
+    for seed in range(4):
+        parts = [depth_matches(80, 0.9, 0.5, 10 * seed + k) for k in range(2)]
+        names = "x1", "x2", "depth1", "depth2"
+        x1, x2, *depths = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        K = parts[0].K
+        result = bansac.estimate_relative_pose(x1, x2, K, depth1=depths[0], depth2=depths[1], seed=seed)
+        assert min(error(result.model, part) for part in parts) < 5.0
+
+
 def test_unknown_depths_are_as_none():
     scene = epipolar_matches(100, 0.6, 0.5, 0)
     results = [

@@ -13,6 +13,7 @@ import numpy as np
 
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.refinement.lm import minimize_biweight
+from bansac.estimate.model_forms import form_of
 from bansac.estimate.request import Request
 from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.sample import refine_on_all
@@ -69,8 +70,9 @@ def solve_with_depths(request: Request, depths: Floats, conclude: Callable[[Solu
     threshold = _REPROJECTION * request.threshold
     data = _with_weights(np.vstack([request.data, depths]), (_NOISE / threshold) ** 2)
     options = request.options.replace(threshold=threshold * request.unit)
+    form, problem = form_of(RELATIVE_DEPTH), RELATIVE_DEPTH
     with_depths = replace(
-        request, problem=RELATIVE_DEPTH, data=data, options=options, initial_model=None, two_views=False
+        request, problem=problem, data=data, form=form, options=options, initial_model=None, two_views=False
     )
     with np.errstate(all="ignore"):
         for part, most in ((with_depths, _SHORT), (request, _SHORT_OF_FIVE), (with_depths, None)):
