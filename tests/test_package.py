@@ -141,6 +141,7 @@ def test_row_of_the_table_has_the_arguments_of_the_function(row: Estimator) -> N
     common = (*SHARED_ARGUMENTS, "gravity1", "gravity2", "threshold", "settings")
     parameters = inspect.signature(getattr(bansac, row.function)).parameters
     assert [name for name in parameters if name not in common] == [*row.data, *row.arguments]
+    assert not any("_NestedSequence" in str(parameter) for parameter in parameters.values())  # "ArrayLike" in help()
     if row.problem is not None:
         channels = sum(map(len, row.data.values()))
         assert row.load_problem().channels == channels

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
+import bansac.compat.cv2 as cv2
 from bansac.matches import Matches, load_demo
 from bansac.synthetic import epipolar_matches
 
@@ -58,6 +59,8 @@ def other_calls(pair: Matches) -> None:
     models, labels = bansac.estimate_multiple("line", x1, threshold=2.0, max_models=1, preset="fast")
     assert_type(labels, NDArray[np.int64])
     assert len(models) <= 1
+    _, mask = cv2.findHomography(x1, x2, cv2.RANSAC)
+    assert_type(mask, NDArray[np.uint8])
 
 
 def unknown_names(result: MatrixResult) -> int:

@@ -22,7 +22,7 @@ from PIL import Image
 import bansac
 from bansac.engine.dbn import gamma_1, initial_odds, pack_cpt, probabilities_from_odds, update_first_order
 from bansac.evidence.neighbours import neighbour_priors
-from bansac.matches import Matches, load_demo, load_motorcycle, load_motorcycle_matches
+from bansac.matches import Matches, load_demo, load_motorcycle_matches
 from bansac.matches.image_matching import match_images
 from bansac.matches.images import read_image
 from bansac.plotting import plot_matches, plot_warp
@@ -31,6 +31,7 @@ from bansac.plotting.samplers import plot_samplers
 from bansac.synthetic import CurvePoints, polynomial_points
 from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from bansac_lab.measurements.budgets import ACCURACY
+from bansac_lab.measurements.depth import load_motorcycle
 from bansac_lab.measurements.few_inliers import means
 from bansac_lab.measurements.folders import group, in_order, label
 from bansac_lab.reports import bench
@@ -93,7 +94,7 @@ def poses_of_motorcycle(seed: int) -> dict[str, bansac.Result]:
     """Return the poses of the motorcycle pair without and with depths, after the same number of iterations."""
     pair = load_motorcycle_matches()
     column, row = np.round(pair.x1).astype(int).T
-    depth = MOTORCYCLE[0, 0] / (load_motorcycle().disparity[row, column] + SHIFT)  # over the baseline
+    depth = MOTORCYCLE[0, 0] / (load_motorcycle()[2][row, column] + SHIFT)  # over the baseline
     cameras = MOTORCYCLE, MOTORCYCLE + np.outer([1, 0, 0], [0, 0, SHIFT])
     return {
         name: bansac.estimate_relative_pose(
@@ -110,10 +111,10 @@ def depth(target: Path) -> None:
 
 def planes(target: Path) -> None:
     """Draw the matches of the motorcycle pair in the colours of their planes."""
-    pair = load_motorcycle()
-    matches = match_images(pair.image1, pair.image2, ratio=0.9)
+    left, right, _ = load_motorcycle()
+    matches = match_images(left, right, ratio=0.9)
     result = bansac.estimate_multiple("H", np.hstack([matches.x1, matches.x2]))
-    image = read_image(pair.image1)
+    image = read_image(left)
     width, height = 8.0, 8.0 * image.shape[0] / image.shape[1]
     figure = new_figure(width, height + TITLE)
     ax = place(figure, 0, TITLE, width, height)
@@ -125,10 +126,10 @@ def planes(target: Path) -> None:
 
 def warp(target: Path) -> None:
     """Draw one photograph of the motorcycle warped onto the other, with residuals."""
-    pair = load_motorcycle()
-    matches = match_images(pair.image1, pair.image2, ratio=0.9)
+    left, right, _ = load_motorcycle()
+    matches = match_images(left, right, ratio=0.9)
     result = bansac.estimate_homography(matches.x1, matches.x2)
-    figure = plot_warp(pair.image1, pair.image2, matches.x1, matches.x2, result.model, inliers=result.inliers)
+    figure = plot_warp(left, right, matches.x1, matches.x2, result.model, inliers=result.inliers)
     _compress(figure, 80, target)
 
 

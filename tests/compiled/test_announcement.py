@@ -1,27 +1,19 @@
 """Lines about the compilation of kernels: what is said, how often, and where it appears."""
 
-import io
 import logging
 import multiprocessing.process
-import sys
-from types import ModuleType
 
 import pytest
 
 from bansac.compiled.announcement import ANNOUNCEMENT, Announcement, redirect_announcement
+from tests.processes import run_python
 
 LINE = "bansac: compiling kernels for this machine, which takes up to about a minute, once"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.delenv("BANSAC_QUIET", raising=False)
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     caplog.set_level(logging.INFO, "bansac")
 
 
@@ -55,31 +47,24 @@ def test_a_variable_silences_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compile_twice("are damaged") == []
 
 
-def test_a_terminal_and_a_notebook_show_it(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+def test_it_is_a_warning_of_the_log_and_of_workers_no_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     Announcement().write("line")
-    assert capsys.readouterr().err == "line\n"
-    monkeypatch.delitem(sys.modules, "ipykernel")
-    monkeypatch.setattr(sys, "stderr", screen := Terminal())
-    Announcement().write("line")
-    assert screen.getvalue() == "line\n"
-    assert not caplog.messages
     monkeypatch.setattr(multiprocessing.process, "_parent_process", object())
     Announcement().write("in a worker")
-    assert screen.getvalue() == "line\n"
-    assert caplog.messages == ["in a worker"]
+    assert caplog.record_tuples == [("bansac", logging.WARNING, "line"), ("bansac", logging.INFO, "in a worker")]
 
 
-@pytest.mark.parametrize("stream", [io.StringIO(), None])
-def test_otherwise_it_is_logged(
-    stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(sys, "stderr", stream)
-    Announcement().write("line")
-    assert caplog.messages == ["line"]
-    assert stream is None or not stream.getvalue()
+@pytest.mark.parametrize(
+    ("before", "shown"),
+    [("", "line\n"), ("logging.basicConfig(level='ERROR')", ""), ("import sys; sys.stderr = None", "")],
+    ids=["no handler", "a handler", "no stream"],
+)
+def test_a_program_without_a_terminal_shows_it(before: str, shown: str) -> None:
+    write = "from bansac.compiled.announcement import ANNOUNCEMENT\nANNOUNCEMENT.write('line')"
+    done = run_python("-c", f"import logging; {before}\n{write}")
+    assert (done.stdout, done.stderr) == ("", shown)
 
 
 def test_a_command_shows_it_itself(caplog: pytest.LogCaptureFixture) -> None:

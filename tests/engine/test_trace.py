@@ -36,6 +36,7 @@ def test_frames_do_not_depend_on_the_slices_and_are_bounded(restarts):
             np.testing.assert_array_equal(getattr(trace, name), getattr(first, name))
         assert trace.snapshots.keys() == first.snapshots.keys()
     assert len(first) == total
+    assert repr(first) == f"Trace({total} iterations, 0 restarts, {len(first.frames)} frames)"
     assert first.restart.tolist() == [k + 1 for k, length in enumerate(restarts) for _ in range(length)]
     frames = set(first.frames.tolist())
     assert sorted(frames) == first.frames.tolist()

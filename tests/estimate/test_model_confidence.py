@@ -123,8 +123,6 @@ def test_confidence_is_the_logistic_function_of_the_sum(monkeypatch):
     monkeypatch.setitem(module.COEFFICIENTS, "essential matrix", {"constant": -2.0, "success": 2.0})
     assert model_confidence(*arguments) == 0.5
     assert model_confidence(arguments[0], False, None) == pytest.approx(1 / (1 + math.exp(2)))
-    monkeypatch.setitem(module.COEFFICIENTS, "essential matrix", {})
-    assert model_confidence(*arguments) is None
 
 
 def test_no_confidence_where_no_data_cover_the_call():

@@ -47,6 +47,7 @@ def test_far_targets_are_ambiguous(seed, camera):
     assert min(errors) < 20
     assert rotation_error(result.model.R, result.rival.model.R) > 20
     assert result.rival.inliers.sum() > 0.9 * result.num_inliers
+    assert repr(result.rival).startswith(f"Rival({result.rival.inliers.sum()} inliers at threshold ")
     assert (result.rival.model.K is None) == (camera is K)
 
 

@@ -14,7 +14,7 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.engine.stopping import STOPS
 from bansac.estimate import presets
-from bansac.estimate.presets import PRESETS, Options, Settings, find_preset, resolve_options
+from bansac.estimate.presets import PRESETS, SHARED_ARGUMENTS, Arguments, Options, find_preset, resolve_options
 from bansac.problems.circle import CIRCLE as CIRCLE_PROBLEM
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -144,13 +144,13 @@ def test_no_preset_means_the_default_options():
         find_preset("quick")
 
 
-# Settings, the keyword arguments of the public functions, are the options.
-
-
-def test_settings_are_the_options_but_for_the_threshold():
+def test_the_arguments_are_the_options_but_for_the_threshold_and_those_of_all_estimators():
     """A type checker needs both declarations, and this test keeps them the same."""
-    hints = typing.get_type_hints(Options)
-    assert typing.get_type_hints(Settings) == {name: hints[name] for name in FIELDS if name != "threshold"}
+    hints, arguments = typing.get_type_hints(Options), typing.get_type_hints(Arguments)
+    assert SHARED_ARGUMENTS == ("scores", "priors", "weights", "initial_model", "preset", "options")
+    for name in SHARED_ARGUMENTS:
+        del arguments[name]
+    assert arguments == {name: hints[name] for name in FIELDS if name != "threshold"}
 
 
 def literals(hint):

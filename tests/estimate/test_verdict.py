@@ -79,13 +79,12 @@ def test_a_search_window_is_named():
 
 
 def test_an_estimated_threshold_is_not_said_to_be_too_large():
-    data = np.random.default_rng(0).uniform(0, 5, (2, 20))
     judgement = Judgement(Reason.LARGE_THRESHOLD, extent=5.0, chance=0.75)
     given = MeasuredModel(np.zeros(2), 1.0, np.zeros(20), np.ones(20, bool), 20)
-    texts = [explain(judgement, LINE, data, measured, 1.0) for measured in (given, given._replace(noise=2.0))]
+    texts = [explain(judgement, LINE, measured, 1.0) for measured in (given, given._replace(noise=2.0))]
     assert "the threshold of 1 is too large for data with an extent of 5" in texts[0]
     assert "too large" not in texts[1]
     assert all("a random data point is an inlier with probability 0.75" in text for text in texts)
-    few = [explain(Judgement(Reason.CHANCE, 3), LINE, data, m, 1.0) for m in (given, given._replace(noise=2.0))]
+    few = [explain(Judgement(Reason.CHANCE, 3), LINE, m, 1.0) for m in (given, given._replace(noise=2.0))]
     assert "the threshold is large" in few[0]
     assert "threshold" not in few[1]

@@ -7,6 +7,7 @@ from scipy.optimize import least_squares
 import bansac
 from bansac.evidence import camera_misfit
 from bansac.evidence.camera_misfit import find_focal_factors
+from bansac.evidence.significance import MeasuredModel
 from bansac.geometry import essential_from_pose, normalise_points, rotation_matrix
 from bansac.maths.quaternion import matrix_of, model_of
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
@@ -119,3 +120,47 @@ def test_known_verticals_keep_the_test():
     scene = epipolar_matches(1000, 0.8, 0.3, seed=2)
     down = {"gravity1": np.array([0.0, 1, 0]), "gravity2": scene.R[:, 1]}
     assert bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, **down, seed=0).configuration == "general"
+
+
+@pytest.mark.parametrize("camera", ["K", "unknown focal length", "distortion"])
+def test_mirrored_images_have_inliers_behind_a_camera(camera):
+    found = 0
+    for seed in range(6):
+        scene = epipolar_matches(300, inlier_ratio=0.7, noise=0.5, seed=seed)
+        cameras = {
+            "K": scene.K,
+            "unknown focal length": bansac.Camera.unknown_focal(640, 480),
+            "distortion": bansac.Camera.from_matrix(scene.K, [0.01, 0.0, 0.0, 0.0]),
+        }
+        right = bansac.estimate_relative_pose(scene.x1, scene.x2, cameras[camera])
+        assert "behind a camera" not in right.message
+        mirrored = scene.x2 * [-1, 1] + [639, 0]
+        result = bansac.estimate_relative_pose(scene.x1, mirrored, cameras[camera])
+        if (
+            result.configuration == "misfit"
+            and " inliers are behind a camera, as with a mirrored image" in result.message
+        ):
+            found += 1
+            assert result.model_confidence is None
+    assert found == 5  # all are in front of both cameras in one scene
+
+
+def test_inliers_that_noise_or_chance_explains_are_not_behind_a_camera():
+    rng = np.random.default_rng(0)
+    rays, R = rng.uniform(-0.5, 0.5, (2, 300)), rotation_matrix([0.0, 0.1, 0.0])
+    E, noise = essential_from_pose(R, [1.0, 0.0, 0.0]).ravel(), 1e-3
+
+    def count(n_behind, depth, n_still=0):
+        """Return what the test counts if ``n_behind`` points are behind both cameras."""
+        depths = np.where(np.arange(300) < n_behind, -depth, depth)
+        points = R @ (np.vstack([rays, np.ones(300)]) * depths) + [[1.0], [0.0], [0.0]]
+        data = np.vstack([rays, points[:2] / points[2] + rng.normal(0, noise / 4, (2, 300))])
+        data[2:, :n_still] = data[:2, :n_still]
+        measured = MeasuredModel(E, noise, ESSENTIAL.distances(data, E), np.ones(300, np.bool_), 300)
+        return camera_misfit.count_behind(ESSENTIAL, data, measured)
+
+    assert count(100, depth=8.0) == 100
+    assert count(0, depth=8.0) == 0
+    assert count(60, depth=8.0) == 0  # a share that wrong matches may have
+    assert count(100, depth=2e3) == 0  # a parallax of half the threshold
+    assert count(100, depth=8.0, n_still=90) == 0

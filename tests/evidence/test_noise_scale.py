@@ -96,6 +96,18 @@ def test_the_threshold_of_a_map_follows_the_unit_of_the_second_points(kind, firs
     assert result.first_threshold == pytest.approx(second * 0.002 * np.ptp(x2, axis=0).max())
 
 
+@pytest.mark.parametrize("noise", [0.5, 10.0])
+def test_coordinates_beyond_all_images_are_no_pixels(noise):
+    rng = np.random.default_rng(0)
+    pixels = rng.uniform(0, 4000, (200, 2))
+    metres = pixels * [0.5, -0.5] + [500_000, 4_649_776] + rng.normal(0, noise, (200, 2))
+    metres[:80] += rng.uniform(-500, 500, (80, 2))
+    result = bansac.estimate_affine(pixels, metres)
+    assert result.num_inliers >= 117
+    assert 2.7 < result.threshold / noise < 3.4
+    assert result.first_threshold == pytest.approx(0.002 * np.ptp(metres, axis=0).max())
+
+
 @pytest.mark.parametrize("settings", [{"threshold": 0.2}, {"threshold": "auto", "options": Options(threshold=0.2)}])
 def test_a_number_is_kept_in_any_unit(settings):
     x1 = np.random.default_rng(3).uniform(0, 1, (60, 2))

@@ -224,7 +224,7 @@ def test_mirrored_matches_are_no_similarity_and_are_named():
     x1 = rng.uniform(0, 1000, (n, 2))
     x2 = x1 * [1, -1] + [0, 800] + rng.normal(0, 0.5, (n, 2))
     data = np.ascontiguousarray(np.column_stack([x1, x2]).T)
-    assert count_mirrored(as_matches(SIMILARITY, data, np.zeros(n), 2.0, (0, 1))) > 0.9 * n
+    assert count_mirrored(as_matches(SIMILARITY, data, np.zeros(n), 2.0, (0, 1)), np.array([2.0])) > 0.9 * n
     results = [bansac.estimate_similarity(x1, x2, seed=seed) for seed in range(3)]
     assert not any(result.success for result in results)
     assert any("mirrored" in result.message for result in results)

@@ -54,17 +54,18 @@ def test_the_mixture_is_one_at_random_places_and_zero_apart():
     assert _rate_mixture(np.ones((2, 10)), np.arange(10) < 5) == pytest.approx(1.0)  # one place
 
 
-def test_an_overlay_that_wins_is_static():
+@pytest.mark.parametrize("name", ["homography", "affine", "similarity"])
+def test_an_overlay_that_wins_is_static(name):
     scene = homography_matches(1000, 0.1, 1.0, seed=0)
     rng, chosen = np.random.default_rng(0), np.flatnonzero(~scene.inliers)[:400]
     x1, x2 = scene.x1.copy(), scene.x2.copy()
     x1[chosen] = rng.uniform([0.0, 400.0], [640.0, 480.0], (400, 2))
     x2[chosen] = x1[chosen] + rng.normal(0, 0.1, (400, 2))
-    result = bansac.estimate_homography(x1, x2, seed=0)
-    np.testing.assert_allclose(result.model, np.eye(3), atol=0.5)
+    result = getattr(bansac, f"estimate_{name}")(x1, x2, seed=0)
+    np.testing.assert_allclose(result.model, np.eye(3)[: len(result.model)], atol=0.5)
     assert result.success
     assert result.configuration == "static"
     assert "leave out the matches of overlays" in result.message
-    assert "static" in bansac.covariance("homography", result, x1, x2).doubt
+    assert "static" in bansac.covariance(name, result, x1, x2).doubt
     without = dataclasses.replace(scene, x1=np.delete(scene.x1, chosen, 0), x2=np.delete(scene.x2, chosen, 0))
     assert bansac.estimate_homography(without.x1, without.x2, seed=0).configuration == "planar"

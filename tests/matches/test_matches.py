@@ -70,7 +70,7 @@ def test_camera_and_size_of_both_images(matches):
 
 
 def test_repr_names_the_pair_and_what_is_known(matches):
-    assert repr(matches) == "Matches('a-b', 4 matches, with ratios, scores, inliers)"
+    assert repr(matches) == "Matches('a-b', 4 matches, with ratios, scores, depth1, depth2, inliers)"
     assert repr(Matches(matches.x1, matches.x2)) == "Matches('', 4 matches, with nothing else)"
 
 

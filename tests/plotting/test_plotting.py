@@ -1,6 +1,9 @@
 """Figures: what they show, read back from their artists."""
 
+import io
+import pickle
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -55,6 +58,13 @@ def test_matches_join_their_points_and_the_probable_are_on_top():
     assert len(segments(ax)) == 3
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
+
+
+def test_a_notebook_shows_a_figure_without_a_backend():
+    figure = pickle.loads(pickle.dumps(plot_matches(IMAGE1, IMAGE2, X1, X2, P)))
+    image = Image.open(io.BytesIO(figure._repr_png_()))
+    np.testing.assert_allclose(image.size, figure.get_size_inches() * figure.dpi, atol=1.0)
+    assert np.ptp(image) > 100
 
 
 def test_colors_run_from_red_to_blue_with_a_scale_from_0_to_1():
@@ -227,6 +237,21 @@ def test_matches_without_images_are_segments_and_the_probable_are_on_top():
     np.testing.assert_allclose(segments(ax), np.stack([X1, X2], axis=1)[[1, 2, 0]])
     with pytest.raises(ValueError, match=r"x2 must have shape \(3, 2\), got \(2, 2\)"):
         result.plot(X1, X2[:2])
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_matches_of_distant_sets_are_points_in_two_axes(dimension):
+    points = np.random.default_rng(0).uniform(0, 1000, (3, dimension))
+    result, far = make_result(None, [0.0, 9.0, 9.0], P), points + 5e5
+    figure = drawn_inside(result.plot(points, far))
+    assert len(figure.axes) == 3  # with the scale
+    for ax, x in zip(figure.axes[:2], (points, far), strict=True):
+        (dots,) = ax.collections
+        drawn = np.column_stack(dots._offsets3d) if dimension == 3 else dots.get_offsets()
+        np.testing.assert_allclose(drawn, x[[1, 2, 0]])
+    assert len(result.plot(points, points + 1001).axes) == dimension, "neighbours of a mosaic have segments"
+    with pytest.raises(ValueError, match="ax must have projection") if dimension == 3 else nullcontext():
+        assert result.plot(points, far, ax=figure.axes[2]) is figure
 
 
 def test_samplers_are_compared_by_the_true_matches_that_they_keep(tmp_path):

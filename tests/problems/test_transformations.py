@@ -156,6 +156,42 @@ def test_a_reflection_is_no_motion(estimate):
 
 @compiled
 @motions
+@pytest.mark.parametrize("shape", [(50, 50, 1), (50, 50, 5), (50, 50, 25), (2, 1, 0.5)])
+def test_a_flat_cloud_with_heights_against_depths_is_mirrored(estimate, shape):
+    rng = np.random.default_rng(0)
+    x1, wrong = rng.uniform(-1, 1, (2, 500, 3)) * shape
+    x2 = np.where(np.arange(500)[:, None] < 200, wrong, x1 * [1, 1, -1] + rng.normal(0, 1e-3 * shape[0], x1.shape))
+    result = estimate(x1, x2)
+    assert not result.success
+    assert "mirrored" in result.message
+    assert "larger than estimates allow" not in result.message
+    assert estimate(x1, x2 * [1, 1, -1]).inliers[200:].mean() > 0.95
+
+
+@compiled
+@motions
+@pytest.mark.parametrize("height", [0.0, 0.001, 0.1])
+@pytest.mark.parametrize("threshold", [None, 0.1])
+def test_a_flat_cloud_is_not_mirrored_whatever_the_threshold(estimate, height, threshold):
+    rng = np.random.default_rng(1)
+    x1 = rng.uniform(-1, 1, (40, 3)) * [1, 1, height]
+    x2 = x1[:, [1, 2, 0]] + rng.normal(0, 0.01, x1.shape)
+    x2[:8] = rng.uniform(-1, 1, (8, 3))
+    assert estimate(x1, x2, threshold=threshold).success
+
+
+@compiled
+def test_a_rigid_motion_of_two_units_names_the_similarity():
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(-50, 50, (300, 3))
+    x2 = 1000 * (x1[:, [1, 2, 0]] + rng.normal(0, 0.05, x1.shape))
+    x2[:150] = rng.uniform(-5e4, 5e4, (150, 3))
+    assert "estimate_similarity_3d finds a model with 1" in bansac.estimate_rigid_3d(x1, x2).message
+    assert "similarity" not in bansac.estimate_rigid_3d(x1, rng.permutation(x2)).message
+
+
+@compiled
+@motions
 def test_points_on_a_line_and_noise_are_no_success(estimate):
     rng = np.random.default_rng(2)
     line = np.linspace(0, 10, 50)[:, None] * [1, 2, 3] + rng.normal(0, 0.01, (50, 3))

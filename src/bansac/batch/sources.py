@@ -132,8 +132,7 @@ _Set = Callable[..., HlocPairs | PairFolder]
 
 
 def _read_key(kind: _Set, paths: tuple[Path, ...], stamp: str, key: str) -> Pair:
-    pairs = _open(kind, paths, stamp)
-    return Pair(pairs.scored_pair(key) if isinstance(pairs, PairFolder) else pairs.pair(key))
+    return Pair(_open(kind, paths, stamp).pair(key))
 
 
 @functools.lru_cache(maxsize=8)

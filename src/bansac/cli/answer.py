@@ -23,6 +23,7 @@ from bansac.estimate.result import (
     summarize_posterior,
     threshold_in_words,
 )
+from bansac.evidence.noise_scale import is_in_other_unit
 from bansac.geometry import essential_from_pose
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
@@ -97,7 +98,7 @@ class Answer:
             row = MODELS[self.name]
             labels = row.coefficients or [f"c{k}" for k in range(len(self.model))]
             values = zip(labels, self.model.tolist(), strict=True)
-            labelled = ", ".join(f"{label} = {value:.6g}" for label, value in values)
+            labelled = ", ".join(f"{label} = {value:.10g}" for label, value in values)
             report.print(f"  {self.name}: {labelled} ({row.equation})", markup=False)
         elif self.model is not None:
             _print_array(self.name, self.model)
@@ -156,6 +157,8 @@ def estimate_model(
     row = MODELS[name]
     result = row.load_function()(**data, **{argument: known[argument] for argument in row.arguments}, **settings)
     unit = "px" if row.data == MATCHES or row.cameras else ""
+    if row.data == MATCHES and is_in_other_unit(row.load_problem(), np.hstack(list(data.values())).T):
+        unit = ""
     if row.cameras and (known[row.cameras[0]] is None or find_preset(settings.get("preset")).as_paper):
         unit = "normalised units"
     return Answer(name, result, unit)
@@ -167,7 +170,7 @@ def arrays_of(**known: Any) -> dict[str, Floats]:
 
 
 def _print_array(name: str, array: Any) -> None:
-    text = np.array2string(np.asarray(array), formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
+    text = np.array2string(np.asarray(array), formatter={"float_kind": "{:16.10g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
 
 

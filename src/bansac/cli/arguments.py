@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bansac.engine.option_fields import documentation
+from bansac.engine.option_fields import Checked, documentation
 from bansac.estimate.presets import PRESETS, Options, resolve_options
 from bansac.executors import Executor, short_items, threads
 from bansac.problems.estimators import MODELS
@@ -25,9 +25,6 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document 
 OverwriteFlag = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figure included.")
 ]
-
-FIELDS = {field.name: field for field in dataclasses.fields(Options)}
-_TEXTS = documentation(Options)  # type and first sentence
 
 
 def _parse_threshold(text: str) -> float | str:
@@ -69,8 +66,7 @@ def takes_options(function: Callable[[Any], None]) -> Callable[..., None]:
         sorted(parameters, key=lambda parameter: parameter.name not in own)
     )
     flags = [_flag("preset", str | None, f"A set of options: {', '.join(PRESETS)}. Other flags take precedence.")]
-    flags += [_flag_of(field) for field in FIELDS.values() if field.metadata["flag"]]
-    return with_flags(run, "settings", flags)
+    return with_flags(run, "settings", flags + flags_of(Options))
 
 
 def with_flags(function: Callable[..., None], name: str, flags: Iterable[inspect.Parameter]) -> Callable[..., None]:
@@ -95,13 +91,19 @@ def _flag(name: str, kind: Any, text: str, **values: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _text_of(name: str) -> str:
+def flags_of(options: type[Checked]) -> list[inspect.Parameter]:
+    """Return the flags of the options that declare one."""
+    texts = documentation(options)
+    return [_flag_of(field, texts) for field in dataclasses.fields(options) if field.metadata["flag"]]
+
+
+def _text_of(texts: Mapping[str, tuple[str, str]], name: str) -> str:
     """Return the first sentence on an option, if Python keeps docstrings."""
-    return _TEXTS[name][1] if _TEXTS else ""
+    return texts[name][1].replace("``", "") if texts else ""
 
 
-def _flag_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
-    words, choices = [_text_of(field.name).replace("``", "")], field.metadata["choices"]
+def _flag_of(field: dataclasses.Field[Any], texts: Mapping[str, tuple[str, str]]) -> inspect.Parameter:
+    words, choices = [_text_of(texts, field.name)], field.metadata["choices"]
     if choices:
         words.append(f"One of {', '.join(choices)}.")
     words.append(_DEFAULTS.get(field.name, f"Default: {field.default}."))
@@ -109,7 +111,7 @@ def _flag_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
     return _flag(field.name, kind, " ".join(words), **values)
 
 
-SeedOption = Annotated[int, typer.Option(help=_text_of("seed"))]
+SeedOption = Annotated[int, typer.Option(help=_text_of(documentation(Options), "seed"))]
 NoScoresFlag = Annotated[
     bool, typer.Option("--no-scores", help="Do not use the quality of the matches as prior probability or order.")
 ]

@@ -2,9 +2,10 @@
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -15,27 +16,16 @@ from bansac.colmap import VerificationOptions, VerificationSummary, verify_datab
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["colmap"])
 
-_DEFAULTS = VerificationOptions()
-
 # Number of pairs shown for each reason of failure; --json has all.
 _SHOWN = 5
 
 
 @app.command()
 @command
+@functools.partial(arguments.with_flags, name="settings", flags=arguments.flags_of(VerificationOptions))
 def verify(
     database: Annotated[Path, typer.Argument(metavar="DATABASE", help="COLMAP's database, with matches.")],
-    max_error: Annotated[float, typer.Option(help="Largest residual of an inlier in pixels.")] = _DEFAULTS.max_error,
-    min_num_inliers: Annotated[
-        int, typer.Option(help="Fewer inliers are a degenerate pair.")
-    ] = _DEFAULTS.min_num_inliers,
-    model_selection: Annotated[
-        Literal["colmap", "bansac"],
-        typer.Option(
-            help="When a pair is planar: colmap, if H has .8 of the inliers; bansac, if the inliers off H are no more "
-            "than chance gives."
-        ),
-    ] = "colmap",
+    settings: dict[str, Any],
     multiple: Annotated[
         bool, typer.Option("--multiple", help="Keep the matches of several rigid motions in a pair.")
     ] = False,
@@ -55,13 +45,7 @@ def verify(
     that cannot be verified are listed at the end by reason. The exit code is 1 if all pairs fail. Needs pycolmap: pip
     install pycolmap.
     """
-    options = VerificationOptions(
-        max_error=max_error,
-        min_num_inliers=min_num_inliers,
-        model_selection=model_selection,
-        multiple_models=multiple,
-        seed=seed,
-    )
+    options = VerificationOptions(multiple_models=multiple, seed=seed, **settings)
     executor, count = arguments.pair_executor(scheduler, workers, chunk_seconds=0.0)
     continuing = "the command without --overwrite" if overwrite else "the same command"
     with note_on_interrupt(continuing), contextlib.ExitStack() as stack:

@@ -1,15 +1,18 @@
 """Settings of the verification, with the names and defaults of COLMAP's ``TwoViewGeometryOptions`` where they exist."""
 
-import math
+from __future__ import annotations
+
+import functools
 from dataclasses import dataclass
 
-from bansac.maths.validate import as_integer
+from bansac.engine.option_fields import Checked, boolean, integer, number, option
 
-MODEL_SELECTIONS = ("colmap", "bansac")
+_setting = functools.partial(option, "verification")
+_POSITIVE, _SHARE = number("> 0", lambda v: v > 0), number("in [0, 1]", lambda v: 0 <= v <= 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerificationOptions:
+class VerificationOptions(Checked):
     """Settings of :func:`bansac.colmap.verify_database`.
 
     Parameters
@@ -21,8 +24,8 @@ class VerificationOptions:
     min_inlier_ratio : float
         Pairs whose inliers are a smaller fraction of their matches are degenerate.
     model_selection : {"colmap", "bansac"}
-        Criterion of planar and panoramic pairs. ``"colmap"``: H has more than ``max_H_inlier_ratio`` times the inliers
-        of the epipolar geometry. ``"bansac"``: the number of inliers off the homography is explained by chance
+        When a pair is planar or panoramic: with ``"colmap"`` if H has more than ``max_H_inlier_ratio`` times the
+        inliers of the epipolar geometry, with ``"bansac"`` if chance explains the inliers off the homography
         (``Result.configuration``). Scenes with a dominant plane then remain calibrated or uncalibrated.
     min_E_F_inlier_ratio : float
         A pair with prior focal lengths is calibrated if E has more than this fraction of the inliers of F. Wrong focal
@@ -55,29 +58,14 @@ class VerificationOptions:
     15
     """
 
-    max_error: float = 4.0
-    min_num_inliers: int = 15
-    min_inlier_ratio: float = 0.0
-    model_selection: str = "colmap"
-    min_E_F_inlier_ratio: float = 0.95  # noqa: N815
-    max_H_inlier_ratio: float = 0.8  # noqa: N815
-    detect_watermark: bool = True
-    filter_stationary_matches: bool = False
-    stationary_matches_max_error: float = 4.0
-    multiple_models: bool = False
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the values."""
-        for name in ("max_error", "stationary_matches_max_error"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be a number > 0, got {getattr(self, name)!r}")
-        for name in ("min_inlier_ratio", "min_E_F_inlier_ratio", "max_H_inlier_ratio"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)!r}")
-        for field, least in (("min_num_inliers", 1), ("seed", 0)):
-            as_integer(field, getattr(self, field), least)
-        if self.model_selection not in MODEL_SELECTIONS:
-            raise ValueError(
-                f"model_selection must be one of {', '.join(map(repr, MODEL_SELECTIONS))}; got {self.model_selection!r}"
-            )
+    max_error: float = _setting(4.0, _POSITIVE, flag=True)
+    min_num_inliers: int = _setting(15, integer(1, 2**31 - 1), flag=True)
+    min_inlier_ratio: float = _setting(0.0, _SHARE)
+    model_selection: str = _setting("colmap", choices=("colmap", "bansac"), flag=True)
+    min_E_F_inlier_ratio: float = _setting(0.95, _SHARE)  # noqa: N815
+    max_H_inlier_ratio: float = _setting(0.8, _SHARE)  # noqa: N815
+    detect_watermark: bool = _setting(True, boolean)
+    filter_stationary_matches: bool = _setting(False, boolean)
+    stationary_matches_max_error: float = _setting(4.0, _POSITIVE)
+    multiple_models: bool = _setting(False, boolean)
+    seed: int = _setting(0, integer(0, 2**64 - 1))

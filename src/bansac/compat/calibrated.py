@@ -97,7 +97,7 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
     mask = arguments["mask"]
     if len(x1) < 5:
         warn_of_doubt(f"no model: an essential matrix needs 5 points, got {len(x1)}")
-        return None, None
+        return None, None  # type: ignore[return-value]
     method = arguments["method"]
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
         models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
@@ -181,7 +181,7 @@ def solvePnPRansac(
     confidence: float | None = 0.99,
     inliers: Any = None,
     flags: Any = 0,
-) -> tuple[bool, Floats | None, Floats | None, NDArray[np.int32] | None]:
+) -> tuple[bool, Floats, Floats, NDArray[np.int32]]:
     """Estimate the pose of a camera from 3D points and their images, as ``cv2.solvePnPRansac``.
 
     Parameters
@@ -232,7 +232,7 @@ def solvePnPRansac(
     if pose is not None:
         first, second = (write_same_shape(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
         vectors = first, second
-    indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if success else None
+    indices: Any = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if success else None
     return success, *vectors, indices
 
 

@@ -23,7 +23,8 @@ Values of ``method`` (the constants have OpenCV's values):
 ``solvePnPRansac`` has ``flags`` instead of a method: all ``SOLVEPNP_*`` are the default options, with samples of three
 points (P3P); the ``USAC_*`` are those above.
 
-``cv2.UsacParams`` is not supported: the estimators of :mod:`bansac` have these options.
+``cv2.UsacParams`` is not supported: the estimators of :mod:`bansac` have these options. Nor is ``cv2.UMat``: pass its
+array, ``points.get()``.
 
 ``confidence`` and ``prob`` have OpenCV's defaults. The default of ``maxIters`` is OpenCV's for affine maps,
 similarities and translations. For other models ``maxIters`` and ``iterationsCount`` are four times OpenCV's, because an
@@ -163,7 +164,7 @@ def findFundamentalMat(
         maxIters, mask = _OF_FUNDAMENTAL, maxIters
     if len(x1) < 7:
         warn_of_doubt(f"no model: a fundamental matrix needs 7 points, got {len(x1)}")
-        return None, None
+        return None, None  # type: ignore[return-value]
     if len(x1) == 7 and any(is_flag(method, classic) for classic in (FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC)):
         return answer_of_all([_divide(F) for F in fundamental_7pt(x1, x2)], 7, mask)
     if is_flag(method, FM_7POINT) or is_flag(method, FM_8POINT):

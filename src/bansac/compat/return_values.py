@@ -18,7 +18,7 @@ from bansac.maths.arrays import Bools, Bytes, Floats
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-Answer: TypeAlias = tuple[Floats | None, Bytes | None]
+Answer: TypeAlias = tuple[Floats | None, Bytes]  # the mask is not Optional, as in OpenCV's stubs
 
 # Parameters of the other libraries by the options that they set.
 _PARAMETERS = {

@@ -1,7 +1,8 @@
 """The lines that are said once in a process when kernels are compiled: how long it takes, and why a wheel has none.
 
-The lines appear on standard error in a terminal and in a notebook. Otherwise they are messages of the logger ``bansac``
-at level INFO. What makes every process slower is a warning. ``BANSAC_QUIET=1`` silences all.
+The lines are messages of the logger ``bansac`` at level WARNING, of worker processes at level INFO. Python writes
+warnings to standard error unless the program has handlers of its own. What makes every process slower is a
+``RuntimeWarning``. ``BANSAC_QUIET=1`` silences all.
 """
 
 import logging
@@ -53,11 +54,7 @@ def is_quiet() -> bool:
 
 
 def _write(line: str) -> None:
-    """Write the line to standard error if a person reads it, otherwise to the log."""
-    if not _is_worker() and ("ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())):
-        print(line, file=sys.stderr, flush=True)
-    else:
-        _LOGGER.info(line)
+    _LOGGER.log(logging.INFO if _is_worker() else logging.WARNING, line)
 
 
 def _is_worker() -> bool:

@@ -13,6 +13,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from bansac.maths.validate import check_name
+
 Default = Literal["default"]
 """Type of the value that leaves a choice to the preset, the problem or the data."""
 
@@ -106,15 +108,6 @@ class Group(Checked):
         """Return the group with the values of another one where its own are ``"default"``."""
         values = {name: value for name, value in vars(self).items() if isinstance(value, str) and value == "default"}
         return dataclasses.replace(self, **{name: getattr(base, name) for name in values}) if values else self
-
-
-def check_name(argument: str, value: Any, names: Collection[str], *, optional: bool = False) -> None:
-    """Raise a ValueError if a value is not one of the names."""
-    if optional and value is None:
-        return
-    if not isinstance(value, str) or value not in names:
-        choices = ", ".join(repr(name) for name in names) + (" or None" if optional else "")
-        raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
 
 
 def _one_of(names: Collection[str], instances: Any, optional: bool) -> Check:

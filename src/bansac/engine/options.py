@@ -15,7 +15,6 @@ from bansac.engine.option_fields import (
     Checked,
     Group,
     boolean,
-    check_name,
     integer,
     number,
     option,
@@ -24,6 +23,7 @@ from bansac.engine.option_groups import Network, Restarts
 from bansac.engine.sampling import SAMPLERS, Sampler, SamplerName
 from bansac.engine.scoring import SCORES, Score, ScoreName
 from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop, StopName
+from bansac.maths.validate import check_name
 from bansac.problems.problem import Problem
 
 Weighting = Literal["default", "density", "scores", "density+scores"]

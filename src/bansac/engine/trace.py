@@ -15,17 +15,6 @@ SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
 # Largest number of frames at equal distances, and of frames at the ends of restarts. Snapshots have additional frames.
 _FRAMES = 64
 
-# The fields that the loop records in each iteration.
-TRACE_COLUMNS = (
-    "inlier_ratio",
-    "gamma",
-    "best_score",
-    "best_inliers",
-    "low_probability",
-    "outliers",
-    "required_iterations",
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Trace:
@@ -84,6 +73,14 @@ class Trace:
     def __len__(self) -> int:
         """Return the number of recorded iterations."""
         return len(self.inlier_ratio)
+
+    def __repr__(self) -> str:
+        """Summarise the trace in a line."""
+        return f"Trace({len(self)} iterations, {len(self.ends)} restarts, {len(self.frames)} frames)"
+
+
+# The fields that the loop records in each iteration.
+TRACE_COLUMNS = tuple(Trace.__dataclass_fields__)[:7]
 
 
 class Recorder:

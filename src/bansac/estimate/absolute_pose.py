@@ -1,5 +1,7 @@
 """The absolute pose of a camera from 3D points and their images."""
 
+from __future__ import annotations
+
 import functools
 from typing import Unpack
 

@@ -102,6 +102,11 @@ class Covariance:
         """Iterate over the two arrays."""
         return iter((self.matrix, self.basis))
 
+    def __repr__(self) -> str:
+        """Summarise the covariance in a few lines, with the standard deviations of the parameters."""
+        deviations = np.array2string(np.sqrt(np.diag(self.matrix)), precision=3)
+        return f"Covariance(standard deviations {deviations}, doubt {self.doubt!r})"
+
     @property
     def of_model(self) -> Floats:
         """Covariance (m, m) of the numbers of the model, ``basis.T @ matrix @ basis``; its rank is at most p."""

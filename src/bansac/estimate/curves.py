@@ -1,5 +1,7 @@
 """Fits of curves to 2D points, of planes, lines, spheres and cylinders to 3D points, and vanishing points."""
 
+from __future__ import annotations
+
 from typing import Unpack
 
 from numpy.typing import ArrayLike

@@ -1,5 +1,7 @@
 """The estimation of any problem, built in or user-defined."""
 
+from __future__ import annotations
+
 from typing import Any, Unpack
 
 import numpy as np

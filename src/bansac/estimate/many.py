@@ -18,7 +18,7 @@ from bansac.estimate.presets import SHARED_ARGUMENTS, Arguments, Threshold, chec
 from bansac.estimate.result import Model, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
-from bansac.maths.validate import as_integer
+from bansac.maths.validate import as_integer, check_name
 from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.problem import Problem
 
@@ -192,10 +192,8 @@ def iter_estimates(
     """
     workers = count_workers(workers)
     pending = PENDING_PER_THREAD * workers if max_pending is None else as_integer("max_pending", max_pending, 1)
-    if executor not in ("threads", "processes"):
-        raise ValueError(f"executor must be 'threads' or 'processes', got {executor!r}")
-    if on_error not in ("return", "raise"):
-        raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
+    check_name("executor", executor, ("threads", "processes"))
+    check_name("on_error", on_error, ("return", "raise"))
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments)

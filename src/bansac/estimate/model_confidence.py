@@ -18,6 +18,7 @@ import numpy as np
 
 from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution
+from bansac.evidence.camera_misfit import count_behind
 from bansac.evidence.rivals import significance_over_thresholds
 from bansac.evidence.significance import EXACT, MeasuredModel
 from bansac.maths.arrays import Floats
@@ -55,10 +56,11 @@ COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
 
 
 def model_confidence(solution: Solution, success: bool, configuration: str | None) -> float | None:
-    """Return the probability that a model is right, given the verdict on it; None if it is not known."""
-    known = COEFFICIENTS[solution.request.problem.name]
-    if not known:
+    """Return the probability that a model is right, given the verdict; None if inliers are behind a camera."""
+    request, measured = solution.request, solution.measured
+    if measured is None or (configuration == "misfit" and count_behind(request.problem, request.data, measured) > 0):
         return None
+    known = COEFFICIENTS[request.problem.name]
     with np.errstate(all="ignore"):
         numbers = evidence(solution, success, configuration)
     logit = known["constant"] + sum(known.get(name, 0.0) * number for name, number in numbers.items())

@@ -14,6 +14,7 @@ from bansac.geometry import essential_from_pose
 from bansac.maths.arrays import Floats
 from bansac.maths.quaternion import matrix_of, model_of
 from bansac.maths.validate import as_numbers
+from bansac.problems.ellipse import centre_and_axes, conic_of
 from bansac.problems.problem import Problem
 
 
@@ -44,21 +45,9 @@ def as_pose(model: Floats) -> AbsolutePose:
     return AbsolutePose(matrix[:, :3].copy(), matrix[:, 3].copy())
 
 
-def _as_ellipse(model: Floats) -> Floats:
-    from bansac.problems.ellipse import centre_and_axes
-
-    return centre_and_axes(model)
-
-
-def _as_conic(value: Any) -> Floats:
-    from bansac.problems.ellipse import conic_of
-
-    return conic_of(check_model(value, (5,)))
-
-
 _MOTION = ModelForm(np.ndarray, (3, 4), matrix_of, lambda value: model_of(check_model(value, (3, 4))))
 _FORMS = {
-    "ellipse": ModelForm(np.ndarray, (5,), _as_ellipse, _as_conic),
+    "ellipse": ModelForm(np.ndarray, (5,), centre_and_axes, lambda value: conic_of(check_model(value, (5,)))),
     "rigid_3d": _MOTION,
     "similarity_3d": _MOTION,
     "absolute_pose": ModelForm(AbsolutePose, (), as_pose, lambda value: model_of(np.column_stack(as_motion(value)))),

@@ -17,6 +17,8 @@ The posterior odds of a point for each model come from :mod:`bansac.evidence.pos
 Without structure in the data, at most 1 + ``_SET_ASIDE`` models are tested. Each test has at most 1e-4 false alarms.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack

@@ -19,7 +19,7 @@ import numpy as np
 from bansac.compiled.jit import kernel
 from bansac.engine.frame import Frame
 from bansac.engine.search import Search
-from bansac.estimate.presets import Settings, resolve_options
+from bansac.estimate.presets import Arguments, resolve_options
 from bansac.estimate.result import RelativePose, Rival
 from bansac.estimate.solution import Solution
 from bansac.estimate.solve import refine
@@ -49,7 +49,7 @@ _REACH, _DEVIATIONS = 3.0, 2.0
 # wrong, so few iterations are enough. It needs more of the matches off the plane by a share of those of the model, and
 # by a number of standard deviations of the difference (McNemar, 1947).
 _NEAR, _MORE, _DEVIATIONS_OF_RIVAL = 8.0, 0.1, 3.0
-_SEARCH: Settings = {"max_iterations": 20, "restarts": 1, "seed": 0}
+_SEARCH: Arguments = {"max_iterations": 20, "restarts": 1, "seed": 0}
 
 _search_epipole = kernel(search_epipole)
 

@@ -16,6 +16,7 @@ from bansac.engine.options import check_names as check_names
 from bansac.engine.sampling import Sampler, SamplerName
 from bansac.engine.scoring import Score, ScoreName
 from bansac.engine.stopping import Stop, StopName
+from bansac.maths.validate import check_name
 from bansac.problems.problem import Problem
 
 Threshold = float | Literal["auto"] | None
@@ -24,8 +25,8 @@ Threshold = float | Literal["auto"] | None
 PresetName = Literal["paper", "fast", "accurate", "paper-20"]
 
 
-class Settings(TypedDict, total=False):
-    """The options, except the threshold, as keyword arguments of the public functions."""
+class Arguments(TypedDict, total=False):
+    """The keyword arguments of the estimators: the options except the threshold, and those of all estimators."""
 
     confidence: float
     max_iterations: int | None
@@ -44,11 +45,6 @@ class Settings(TypedDict, total=False):
     refinement: RefinerName | None
     seed: int | None
     trace: bool
-
-
-class Arguments(Settings, total=False):
-    """The keyword arguments of the estimators, except the threshold; ``estimate_homography`` explains them."""
-
     scores: ArrayLike | None
     priors: ArrayLike | None
     weights: ArrayLike | None
@@ -98,17 +94,14 @@ PRESETS["paper-20"] = replace(PRESETS["paper"], options=_PAPER_20)
 
 _DEFAULT = Preset(Options())
 
-SHARED_ARGUMENTS = ("scores", "priors", "weights", "initial_model", "preset", "options")
+SHARED_ARGUMENTS = tuple(name for name in Arguments.__annotations__ if name not in Options.__dataclass_fields__)
 """Keyword arguments of all estimators that are no options."""
 
 
 def find_preset(name: Any) -> Preset:
     """Return a preset by its name; None is the preset of the default options."""
-    if name is None:
-        return _DEFAULT
-    if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))} or None; got {name!r}")
-    return PRESETS[name]
+    check_name("preset", name, PRESETS, optional=True)
+    return _DEFAULT if name is None else PRESETS[name]
 
 
 def resolve_options(
@@ -175,16 +168,12 @@ def _merge(
     if isinstance(threshold, str) and threshold != "auto":
         raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
     changes["threshold"] = start if threshold is None or isinstance(threshold, str) else threshold
-    resolved = with_defaults(base.replace(**changes), values, problem)
+    resolved = base.replace(**changes)
+    if resolved.max_iterations is None:
+        most = values.max_iterations.get(problem.name, problem.default_max_iterations)
+        resolved = resolved.replace(max_iterations=max(most, resolved.min_iterations))
+    resolved = resolved.replace(restarts=resolved.restart_rules.over(Restarts(agreement=2)))
     if resolved.threshold is None and values.as_paper and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     check_abilities(problem, resolved)
     return resolved
-
-
-def with_defaults(options: Options, preset: Preset, problem: Problem) -> Options:
-    """Return the options with the numbers of a preset, or of the problem, where they have none."""
-    if options.max_iterations is None:
-        most = preset.max_iterations.get(problem.name, problem.default_max_iterations)
-        options = options.replace(max_iterations=max(most, options.min_iterations))
-    return options.replace(restarts=options.restart_rules.over(Restarts(agreement=2)))

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
-from bansac.engine.refinement.lm import minimize_biweight
+from bansac.engine.refinement.lm import BIWEIGHT, minimize_near
 from bansac.estimate.model_forms import form_of
 from bansac.estimate.request import Request
 from bansac.estimate.result import RelativePose, Result
@@ -278,7 +278,7 @@ def _fit(model: Floats, data: Floats, residuals: Floats) -> Floats:
     data[6, ~known] = _FREE * weight
     problem, square, fitted = RELATIVE_DEPTH, (_SCALE * noise) ** 2, model.copy()
     manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
-    minimize_biweight(manifold, work, data, square, _STEPS, 1e-4 / data.shape[1], fitted, scratch)
+    minimize_near(manifold, work, data, square, BIWEIGHT, _STEPS, 1e-4 / data.shape[1], fitted, scratch)
     return fitted if np.isfinite(fitted).all() else model
 
 

@@ -141,6 +141,10 @@ class Rival(NamedTuple):
     inliers: NDArray[np.bool_]
     threshold: float
 
+    def __repr__(self) -> str:
+        """Summarise the rival in a line."""
+        return f"Rival({np.count_nonzero(self.inliers)} inliers at threshold {self.threshold:g})"
+
 
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
@@ -208,8 +212,8 @@ class Result(_Pair[Model]):
     model_confidence : float or None
         Probability that the model is right: the pose of E and F within 5 degrees, an absolute pose also within 5 % of
         the depth, a homography within 5 pixels at the corners of the image. It is computed on first access, from the
-        evidence alone, by a fit to data with ground truth (``bansac bench trust``). None without a model, for other
-        problems and with ``preset="paper"``.
+        evidence alone, by a fit to data with ground truth (``bansac bench trust``). None without a model, for inliers
+        behind a camera, for other problems and with ``preset="paper"``.
         ``confidence`` is an option, that of the stopping criteria.
     """
 
@@ -362,15 +366,15 @@ class Result(_Pair[Model]):
         """Draw the data of the run.
 
         Points are coloured by their probability, or by the inlier mask if there are no probabilities. Matches are
-        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images. Another number of points is a
-        ValueError.
+        segments from image 1 to image 2; :meth:`plot_matches` draws them on the images. Matches of space, and of sets
+        that are far apart, such as pixels and UTM, are points in two axes. Another number of points is a ValueError.
 
         Parameters
         ----------
         x1 : (N, 2) or (N, 3) array_like
-            The points of this result, or those of image 1.
-        x2 : (N, 2) array_like or None, optional
-            The points of image 2.
+            The points of this result, or those of image 1 or of the first set.
+        x2 : (N, 2) or (N, 3) array_like or None, optional
+            The points of image 2, or of the second set.
         ax : matplotlib.axes.Axes or None, optional
             Axes to draw into, for 3D points with ``projection="3d"``; by default a new figure.
 

@@ -145,14 +145,6 @@ def expand(solution: Solution, request: Request, rows: Ints) -> Solution:
     if rival is not None:
         flat = request.form.from_public(rival.model)
         rival = rival._replace(inliers=measure(request.problem, data, flat, rival.threshold, unit)[1])
-    residuals, inliers, count = measure(request.problem, data, solution.model, solution.threshold, unit)
-    return replace(
-        solution,
-        request=request,
-        residuals=residuals,
-        inliers=inliers,
-        count=count,
-        beliefs=beliefs,
-        rival=rival,
-        verdict_of_sample=solution.verdict,
-    )
+    assert solution.model is not None
+    whole = replace(solution, request=request, beliefs=beliefs, rival=rival, verdict_of_sample=solution.verdict)
+    return whole.moved(solution.model)

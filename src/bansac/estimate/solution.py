@@ -80,21 +80,12 @@ class Solution:
         if self.verdict_of_sample is not None:
             return self.verdict_of_sample
         request, measured = self.request, self.measured
-        problem, data = request.problem, request.data
         if measured is None:
-            text = explain_no_model(problem, data.shape[1], self.iterations, self.models_tested)
-            return Verdict(False, None, text)
+            n = request.data.shape[1]
+            return Verdict(False, None, explain_no_model(request.problem, n, self.iterations, self.models_tested))
         if self.is_of_plane:
-            return plane_motion_verdict(problem, data, measured, request.unit)
-        return find_verdict(
-            problem,
-            data,
-            measured,
-            request.unit,
-            two_views=request.two_views,
-            score=self.score,
-            stop_reason="" if self.restarts <= 1 else self.stop_reason,
-        )
+            return plane_motion_verdict(request, measured)
+        return find_verdict(request, measured, self.score, "" if self.restarts <= 1 else self.stop_reason)
 
 
 def measure(

@@ -27,12 +27,14 @@ from bansac.evidence.neighbours import has_support
 from bansac.evidence.noise_scale import first_threshold
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import is_rival
+from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 
 # If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
 _FEW_ITERATIONS = 150
 _REVERSED = (
     "without scores and priors a model has {inliers} inliers, so these may be reversed: larger values mean better data"
 )
+_UNITS = "estimate_similarity_3d finds a model with {inliers} inliers, so the units may differ"
 _NOISY = "with threshold={threshold:.3g} a model has {inliers} inliers, so the noise may be larger than estimates allow"
 
 # A coarse threshold, in first thresholds from the extent of the data: a tenth of it for problems without a default.
@@ -56,8 +58,8 @@ def solve(request: Request, conclude: _Conclude | None = None, *, explains: bool
     """Return the result of a request.
 
     ``conclude`` refines the solution of the engine or gives it its public form. If a run fails and ``explains``, short
-    runs show whether scores or priors mislead, and whether a larger threshold has a success. With ``preset="paper"``
-    there are none.
+    runs show whether scores or priors mislead, the units differ, and a larger threshold has a success. With
+    ``preset="paper"`` there are none.
     """
     with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
         solution = find_solution(request, conclude)
@@ -111,6 +113,8 @@ def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
     informed = (request.scores is not None or request.priors is not None) and options.sampler_row.prior
     if informed and not options.needs_order(informed=False):
         yield replace(request, options=shorten(), scores=None, priors=None), _REVERSED
+    if request.problem is RIGID_3D:
+        yield replace(request, options=shorten(), problem=SIMILARITY_3D), _UNITS
     if request.is_estimated and options.threshold is None and n > request.problem.sample_size:
         threshold = _COARSE * first_threshold(request.problem, request.data) * request.unit
         yield replace(request, options=shorten(threshold=threshold), is_estimated=False), _NOISY

@@ -1,5 +1,7 @@
 """Affine maps, similarities and rigid motions of the plane and of space."""
 
+from __future__ import annotations
+
 from typing import Unpack
 
 from numpy.typing import ArrayLike

@@ -1,5 +1,7 @@
 """Homography, fundamental matrix, essential matrix and relative pose of two images."""
 
+from __future__ import annotations
+
 import functools
 import math
 import warnings

@@ -11,8 +11,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from bansac.estimate.request import Request
 from bansac.evidence.ambiguity import count_other_support
-from bansac.evidence.camera_misfit import find_focal_factors
+from bansac.evidence.camera_misfit import count_behind, find_focal_factors
 from bansac.evidence.configuration import (
     SEARCHED,
     TOLERANCE,
@@ -47,11 +48,12 @@ _FLAT = {Reason.COLLINEAR: "collinear", Reason.FEW_OFF_LINE: UNVERIFIED}
 
 # Limits that end a search before its restarts agree, and what a success then says.
 _LIMITS = "max_iterations", "max_seconds", "restarts"
-_NOT_CONFIRMED = "; the restarts did not agree before the search ended, and preset='accurate' searches longer"
+_NOT_CONFIRMED = "; the limit {} ended the search before its restarts agreed, and a larger one searches longer"
 
 _REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
 _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
 _STATIC = "; {} inliers do not move and others do, as with a logo or a date stamp: leave out the matches of overlays"
+_BEHIND = "; {} inliers are behind a camera, as with a mirrored image, or with (y, x) for (x, y) in one image"
 _MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
 _CAMERA = "; other focal lengths or lens distortion fit better: correct the camera, or see Camera.unknown_focal"
 _FOCAL = "; a focal length of about {:.4g} instead of {:.4g} fits better: correct it, or see Camera.unknown_focal"
@@ -78,26 +80,18 @@ class Verdict(NamedTuple):
     text: str
 
 
-def find_verdict(
-    problem: Problem,
-    data: Floats,
-    measured: MeasuredModel,
-    unit: float,
-    *,
-    two_views: bool,
-    score: float,
-    stop_reason: str,
-) -> Verdict:
+def find_verdict(request: Request, measured: MeasuredModel, score: float, stop_reason: str) -> Verdict:
     """Decide whether the model of a run is a success, and why.
 
-    If ``two_views``, the data are matches of two views, and their configuration is determined, too. A length of 1 is
-    ``unit`` in the text. ``score`` is that of the search, and ``stop_reason`` that of its restarts.
+    If the data are matches of two views, their configuration is determined, too. ``score`` is that of the search, and
+    ``stop_reason`` that of its restarts.
     """
+    problem, data = request.problem, request.data
     judgement, configuration = judge(problem, data, measured), None
     is_significant = judgement.is_significant
     if not is_significant and measured.num_inliers < _ROUNDED_SHARE * score:
         judgement = Judgement(Reason.ROUNDED)
-    text = explain(judgement, problem, data, measured, unit)
+    text = explain(judgement, problem, measured, request.unit)
     residuals, threshold, others, repeats, static = measured.residuals, measured.threshold, 0, False, 0
     if is_significant and problem.traits.flat == "line" and not problem.traits.are_matches:
         some = np.random.default_rng(0).permutation(first_of_inliers(measured, problem, data, threshold))
@@ -113,12 +107,12 @@ def find_verdict(
     if simpler_curve:
         configuration = "undetermined_curvature"
         text += _SIMPLER_CURVE.format(simpler_curve, problem.name)
-    if two_views and configuration != "collinear" and judgement.reason is not Reason.LARGE_THRESHOLD:
+    if request.two_views and configuration != "collinear" and judgement.reason is not Reason.LARGE_THRESHOLD:
         data = np.ascontiguousarray(data[:4])  # without the verticals
         found = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
         configuration = found if configuration is None or found == "collinear" else configuration
-        if is_significant and configuration not in _FLAT.values():
-            static = count_static(data, measured.inliers, threshold)
+    if is_significant and configuration not in _FLAT.values() and problem.traits.of_images:
+        static = count_static(data, measured.inliers, threshold)
     text += configuration_message(problem, configuration)
     if configuration == "general":
         others, repeats = count_other_support(data, residuals, threshold_of_noise(problem, residuals, threshold))
@@ -131,24 +125,24 @@ def find_verdict(
     elif configuration == "general" or (
         is_significant and configuration is None and problem.traits.unit == "normalised"
     ):
-        misfit = _explain_misfit(problem, data, measured, unit)
+        misfit = _explain_misfit(problem, data, measured, request.unit)
         configuration = "misfit" if misfit else configuration
         text += misfit
     success = is_significant and configuration not in _FLAT.values()
     if success and stop_reason in _LIMITS:
-        text += _NOT_CONFIRMED
+        text += _NOT_CONFIRMED.format(stop_reason)
     return Verdict(success, None if configuration == UNVERIFIED else configuration, text)
 
 
-def plane_motion_verdict(problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> Verdict:
+def plane_motion_verdict(request: Request, measured: MeasuredModel) -> Verdict:
     """Return the verdict on a relative pose that was computed from the homography of the inliers."""
-    judgement = judge(problem, data, measured)
+    judgement = judge(request.problem, request.data, measured)
     configuration = "collinear" if judgement.reason is Reason.COLLINEAR else "planar"
-    text = explain(judgement, problem, data, measured, unit) + _FROM_PLANE
+    text = explain(judgement, request.problem, measured, request.unit) + _FROM_PLANE
     return Verdict(judgement.reason is Reason.SIGNIFICANT, configuration, text)
 
 
-def explain(judgement: Judgement, problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> str:
+def explain(judgement: Judgement, problem: Problem, measured: MeasuredModel, unit: float) -> str:
     """Return why a model is no success; "" if it is significant. A length of 1 is ``unit`` in the text."""
     match judgement.reason:
         case Reason.SIGNIFICANT | Reason.COLLINEAR | Reason.FEW_OFF_LINE:
@@ -159,9 +153,7 @@ def explain(judgement: Judgement, problem: Problem, data: Floats, measured: Meas
                 "data"
             )
         case Reason.MIRRORED:
-            return (
-                ", but mirrored matches have a model with more: change the sign of one coordinate of the second points"
-            )
+            return ", but mirrored matches have a better model: change the sign of one coordinate of the second points"
         case Reason.WINDOW:
             return ", but their errors are uniform, as those of wrong matches in a search window"
         case Reason.COPLANAR:
@@ -179,10 +171,10 @@ def explain(judgement: Judgement, problem: Problem, data: Floats, measured: Meas
                 f"{unit * judgement.extent:.3g}: a random data point is an inlier with probability "
                 f"{judgement.chance:.2f}"
             )
-    return _explain_chance(judgement.distinct, problem, data, measured)
+    return _explain_chance(judgement.distinct, measured)
 
 
-def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: MeasuredModel) -> str:
+def _explain_chance(distinct: int, measured: MeasuredModel) -> str:
     """Return a text on a support that chance explains, with the number of inliers that share no point with others."""
     text, count = ", no more than chance gives", measured.num_inliers
     if distinct == count:
@@ -199,6 +191,8 @@ def _explain_misfit(problem: Problem, data: Floats, measured: MeasuredModel, uni
     """Return how residuals show that the model, or its camera, does not fit; "" if they do not."""
     if problem.traits.of_images and len(data) > 4:  # with depths, which fit badly themselves
         return ""
+    if behind := count_behind(problem, data, measured):
+        return _BEHIND.format(behind)
     if problem.traits.of_images and _says(has_misfit, problem, data, measured, measured.inliers):
         return _MISFIT
     if problem.traits.unit != "normalised":

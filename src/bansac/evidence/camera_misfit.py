@@ -5,13 +5,18 @@ step with the freed parameters finds it (the score test: Rao, 1948). The F test 
 without the freed parameters: the focal length and the first coefficient of distortion of an absolute pose, the two
 focal lengths of a relative pose. The pose with a significant step is a misfit if the step explains a share of the
 variance, or if it moves the pose.
+
+Matches with a mirrored image have an epipolar geometry, too, but no motion has all of them in front of both cameras.
 """
+
+import math
 
 import numpy as np
 
 from bansac.compiled.jit import kernel
-from bansac.evidence.configuration import SEARCHED
+from bansac.evidence.configuration import SEARCHED, TOLERANCE, threshold_of_noise
 from bansac.evidence.misfit import DEVIATIONS, SHARE, deviations
+from bansac.evidence.significance import MeasuredModel
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import entries
 from bansac.problems.problem import Problem
@@ -54,6 +59,21 @@ def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bool
     if 1.0 - after / rest / (before / (count - p)) <= SHARE and moved <= _MOVED:
         return []
     return [float(1.0 - step) for step in steps[1][p : p + 1 if is_absolute else q]]
+
+
+def count_behind(problem: Problem, data: Floats, measured: MeasuredModel) -> int:
+    """Return the number of inliers behind a camera in the best motion of a relative pose if they are many, else 0.
+
+    They are many if they are significantly more than a share, which wrong matches may have. Those that do not move,
+    such as an overlay, do not count, nor do those that noise may have moved there from infinity.
+    """
+    if problem.score_in_front is None:
+        return 0
+    limit = (TOLERANCE * threshold_of_noise(problem, measured.residuals, measured.threshold)) ** 2
+    members = measured.inliers & (np.square(data[2:4] - data[:2]).sum(axis=0) > limit)
+    n, in_front = int(np.count_nonzero(members)), problem.compiled("score_in_front")
+    behind = n - int(in_front(data, measured.model, members.astype(np.float64), limit))
+    return behind if behind > SHARE * n + DEVIATIONS * math.sqrt(SHARE * (1.0 - SHARE) * n) else 0
 
 
 @kernel

@@ -34,16 +34,7 @@ _DUPLICATE = 1e-3
 
 
 def neighbour_priors(data: Floats) -> Floats | None:
-    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None for a single match.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).uniform(0, 100, (2, 200))
-    >>> bool(np.median(neighbour_priors(np.vstack([x, x + 5]))) > 0.6)
-    True
-    >>> bool(np.median(neighbour_priors(np.vstack([x, np.roll(x, 100, axis=1)]))) < 0.1)
-    True
-    """
+    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None for a single match."""
     n = data.shape[1]
     if n < 2:
         return None

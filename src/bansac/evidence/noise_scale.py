@@ -42,8 +42,9 @@ WIDE = 4.0
 """The wide threshold, in thresholds of the start."""
 
 # The first threshold is a share of the extent of the data for problems without a default, and in other units than
-# pixels. Then a default in pixels is that of an image with an extent of _IMAGE pixels. Points with an extent between
-# the first and the last of _PIXELS look like pixels, below the second perhaps like a larger unit.
+# pixels. Then a default in pixels is that of an image with an extent of _IMAGE pixels. Points with an extent of at
+# least the first of _PIXELS and coordinates up to the last look like pixels, with a smaller extent than the second
+# perhaps like a larger unit.
 _SHARE, _IMAGE, _PIXELS = 0.005, 1000.0, (50.0, 500.0, 5e4)
 
 # Thresholds whose ratio is below _CLOSE count as equal.
@@ -61,7 +62,7 @@ def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
     point, and of no data, is 1.
     """
     default = problem.default_threshold
-    return (_SHARE if default is None else default / _IMAGE) * (_extent(problem, data) or 1.0)
+    return (_SHARE if default is None else default / _IMAGE) * (_extent(_box(problem, data)) or 1.0)
 
 
 def is_in_other_unit(problem: Problem, data: Floats, *, perhaps: bool = False) -> bool:
@@ -72,19 +73,24 @@ def is_in_other_unit(problem: Problem, data: Floats, *, perhaps: bool = False) -
     """
     if problem.traits.unit != "pixels" or problem.traits.codimension == 1 or problem.default_threshold is None:
         return False
-    extent = _extent(problem, data)
-    return extent > 0.0 and not _PIXELS[perhaps] <= extent <= _PIXELS[-1]
+    box = _box(problem, data)
+    extent, farthest = _extent(box), np.abs(box).max()
+    return extent > 0.0 and not (_PIXELS[perhaps] <= extent and farthest <= _PIXELS[-1])
 
 
-def _extent(problem: Problem, data: Floats) -> float:
-    """Return the extent of the last point, or of the last channel if the data have no points, without far data.
+def _extent(box: Floats) -> float:
+    """Return the longest side of a box; 0 for that of no data, from inf to -inf."""
+    return max(float((box[1] - box[0]).max()), 0.0)
+
+
+def _box(problem: Problem, data: Floats) -> Floats:
+    """Return the box of the last point, or of the last channel if the data have no points, without far data.
 
     Residuals have its unit.
     """
     channels = list(problem.traits.points[-1]) if problem.traits.points else [problem.channels - 1]
     step = max(data.shape[1] // 10_000, 1)  # some of many data tell it
-    box = near_box(np.ascontiguousarray(data[channels, ::step]), GRID)  # from inf to -inf without data
-    return max(float((box[1] - box[0]).max()), 0.0)
+    return near_box(np.ascontiguousarray(data[channels, ::step]), GRID)
 
 
 def threshold_bounds(problem: Problem, first: float, data: Floats) -> tuple[float, float]:
@@ -150,13 +156,7 @@ def _estimate_threshold(
 
 @functools.cache
 def threshold_factor(codimension: int) -> float:
-    """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931).
-
-    Examples
-    --------
-    >>> round(threshold_factor(1), 2), round(threshold_factor(2), 2)
-    (2.57, 3.04)
-    """
+    """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931)."""
     spread = 2.0 / (9.0 * codimension)
     cube_root = 1.0 - spread + NormalDist().inv_cdf(0.99) * math.sqrt(spread)
     return math.sqrt(codimension * cube_root * cube_root * cube_root)

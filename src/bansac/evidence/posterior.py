@@ -43,13 +43,6 @@ def inlier_probabilities(residuals: Floats, threshold: float, codimension: int =
 
     The distance is inf for a point that cannot be an inlier. ``threshold``, the largest distance of an inlier in the
     search, sets the scale of the noise.
-
-    Examples
-    --------
-    >>> residuals = np.concatenate([np.linspace(0, 1, 80), np.linspace(0, 100, 40)])
-    >>> p = inlier_probabilities(residuals, 1.0)
-    >>> bool(p[0] > 0.95), bool(p[-1] < 0.01)
-    (True, True)
     """
     probabilities = np.empty(residuals.size)
     _write_posterior(residuals, threshold, codimension, peak_ratio(codimension), probabilities)

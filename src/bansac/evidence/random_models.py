@@ -143,12 +143,12 @@ def _distances(matches: Matches, sizes: Ints, exact: float) -> Floats:
     return np.asarray(np.maximum.accumulate(np.maximum(distances, exact * matches.threshold)))
 
 
-def count_mirrored(matches: Matches) -> int:
-    """Return the largest support of the models of some samples of matches with mirrored second points."""
-    sets, distance = matches.data[None].copy(), np.array([matches.threshold])
+def count_mirrored(matches: Matches, distances: Floats) -> Ints:
+    """Return the largest support beside its sample, within each distance, of some models of mirrored matches."""
+    sets = matches.data[None].copy()
     sets[:, matches.second[-1]] *= -1.0
-    hits, _ = _measure(matches.problem, sets, matches.data[:, :0], 0.0, distance, _SAMPLES)
-    return int(hits.max(initial=0)) + matches.problem.sample_size
+    hits, _ = _measure(matches.problem, sets, matches.data[:, :0], 0.0, distances, _SAMPLES)
+    return np.asarray(hits.max(axis=0, initial=0))
 
 
 # Rearrange

@@ -149,12 +149,6 @@ class _Form(NamedTuple):
     model: Floats
 
     @property
-    def displaced(self) -> tuple[Problem, Floats, Floats]:
-        """The problem with the data and the model that show displacements: its own, if both points have one unit."""
-        own = self.problem.traits.are_matches and self.tested.channels == self.problem.channels
-        return (self.problem, self.data, self.own_model) if own else (self.tested, self.matches, self.model)
-
-    @property
     def is_map(self) -> bool:
         """Whether the model maps a point of a match to the other one."""
         return self.tested.traits.are_matches and self.tested.traits.codimension > 1
@@ -252,7 +246,9 @@ def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
 
     Degenerate models of grids, and of matches that another structure explains, are seldom among few samples.
     """
-    problem, data, model = form.displaced
+    problem, data, model = form.problem, form.data, form.own_model
+    if not problem.traits.are_matches or form.tested.channels != problem.channels:  # its points have several units
+        problem, data, model = form.tested, form.matches, form.model
     m, n, thinned = problem.sample_size, kept.size, np.take(data, kept, axis=1)
     support = np.sort(measured.residuals[kept][measured.inliers[kept]])
     if support.size <= m:
@@ -265,15 +261,20 @@ def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
 
 
 def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
-    """Return whether mirrored matches have a model with more than twice the inliers.
+    """Return whether a model of mirrored matches has more than twice the inliers within some share of the threshold.
 
-    A motion agrees with a reflection on a line of an image, or on a plane of space.
+    It has more than half of the inliers of the tested model. A motion agrees with a reflection on a line of an image,
+    on a plane of space, and on a flat cloud if the threshold is as large as the cloud is high. Maps with as many
+    parameters as an affine one include reflections.
     """
-    n = measured.inliers.size
-    if measured.num_inliers > 0.5 * n:
+    n, m, dimensions = measured.inliers.size, form.problem.sample_size, len(form.problem.traits.points[-1])
+    if m * form.problem.traits.codimension >= dimensions * (dimensions + 1):
         return False
     some = _matches(form, measured, np.arange(0, n, 1 + n // REARRANGED))
-    return count_mirrored(some) > max(2 * int(some.inliers.sum()), form.problem.sample_size)
+    within = np.ldexp(some.threshold, np.arange(-9, 1))
+    own = np.searchsorted(np.sort(some.distances), within, side="right")
+    least = np.maximum(2 * own, max(int(some.inliers.sum()) // 2, m))
+    return bool(np.any(count_mirrored(some, within) > least))
 
 
 def _large_threshold(form: _Form, threshold: float) -> Judgement | None:

@@ -38,50 +38,27 @@ def scale_weights(weights: Floats) -> None:
 
 
 def reliability_weights(probabilities: Floats) -> Floats | None:
-    """Return the squares of inlier probabilities; None if they are not all in [0, 1] or are all 0.
-
-    Examples
-    --------
-    >>> reliability_weights(np.array([0.5, 1.0]))
-    array([0.25, 1.  ])
-    """
+    """Return the squares of inlier probabilities; None if they are not all in [0, 1] or are all 0."""
     if probabilities.size == 0 or not (probabilities.min() >= 0.0 and 0.0 < probabilities.max() <= 1.0):
         return None
     return np.square(probabilities)
 
 
 def prior_of_scores(scores: Floats) -> Floats:
-    """Return scores in [0, 1] as they are, and others by rank: the share of the data whose scores are not larger.
-
-    Examples
-    --------
-    >>> prior_of_scores(np.array([-60.0, -20.0, -35.0, -35.0]))  # of Hamming distances
-    array([0.25, 1.  , 0.75, 0.75])
-    """
+    """Return scores in [0, 1] as they are, and others by rank: the share of the data whose scores are not larger."""
     if scores.size == 0 or (scores.min() >= 0.0 and scores.max() <= 1.0):
         return scores
     _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) / scores.size)[place], dtype=np.float64)
 
 
+@kernel
 def density_weights(data: Floats) -> Floats:
     """Return weights of points (2 x N) or matches (4 x N) that decrease with the density around them.
 
-    A weight is 1 over the geometric mean of the numbers of points around a point in each image.
-
-    Examples
-    --------
-    >>> density_weights(np.array([[0.0, 0.0, 100.0], [0.0, 1.0, 100.0]]))
-    array([0.5, 0.5, 1. ])
+    A weight is 1 over the geometric mean of the numbers of points in the 3 x 3 cells around a point in each image.
     """
     weights = np.empty(data.shape[1])
-    _divide_by_density(data, weights)
-    return weights
-
-
-@kernel
-def _divide_by_density(data: Floats, weights: Floats) -> None:
-    """Write the weights, from the number of points in the 3 x 3 cells around each point in each image."""
     grid, cells = np.empty(_SIDE * _SIDE, np.int64), np.empty(weights.size, np.int64)
     images, box, ordered = data.shape[0] // 2, np.empty((2, 2)), np.empty(SAMPLE)
     for image in range(images):
@@ -90,6 +67,7 @@ def _divide_by_density(data: Floats, weights: Floats) -> None:
         _count_around(points[0], points[1], weights, grid, cells, box, image == 0)
     for n in range(weights.size):
         weights[n] = 1.0 / (math.sqrt(weights[n]) if images == 2 else weights[n])
+    return weights
 
 
 @inner_kernel

@@ -68,11 +68,11 @@ def read_matches(path: str | os.PathLike[str], pair: str | None = None) -> Match
     (N, 2) into ``keypoints1`` and ``keypoints2`` (LightGlue: ``keypoints0`` and ``keypoints1``). Optional arrays are
     ``scores``, ``depth1`` and ``depth2`` (N), and ``K``, or ``K1`` and ``K2`` (3, 3). If ``pair`` is given, it is the
     name of a group with these arrays in an h5 file; or the path is a folder in the format of the RANSAC tutorial, and
-    the scores are 1 - ratio, clipped to [0, 1].
+    the scores are those of the ratios.
     """
     path = Path(path)
     if pair is not None and (path.is_dir() or path.suffix.lower() not in HDF5):
-        return PairFolder(path).scored_pair(pair)
+        return PairFolder(path).pair(pair)
     if _is_table(path):
         table, per_match = _read_columns(path, _MATCH_COLUMNS)
         return Matches(table[:, :2], table[:, 2:], **per_match)

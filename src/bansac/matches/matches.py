@@ -25,7 +25,7 @@ class Matches:
     ratios : (N,) ndarray or None, optional
         Distance to the nearest descriptor divided by that to the second nearest (SNN ratio); lower is better.
     scores : (N,) ndarray or None, optional
-        Quality of each match; larger is better. By default 1 - ratio, as in the BANSAC paper, if there are ratios.
+        Quality of each match; larger is better. By default 1 - ratio, at least 0, if there are ratios (the paper).
     depth1, depth2 : (N,) ndarray or None, optional
         Depths of the points along the optical axes, each in a unit of its image; NaN if unknown.
     K1, K2 : (3, 3) ndarray or None, optional
@@ -75,7 +75,7 @@ class Matches:
     def __post_init__(self) -> None:
         """Compute the scores from the ratios."""
         if self.scores is None and self.ratios is not None:
-            object.__setattr__(self, "scores", 1 - self.ratios)
+            object.__setattr__(self, "scores", np.clip(1 - self.ratios, 0, 1))
 
     @classmethod
     def from_indices(

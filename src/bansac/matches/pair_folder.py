@@ -11,11 +11,8 @@ This is the layout of the "RANSAC in 2020" tutorial without its ground truth, wh
 """
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
-
-import numpy as np
 
 from bansac.matches.array_files import Reader
 from bansac.matches.matches import Matches
@@ -62,11 +59,6 @@ class PairFolder:
         x1, x2 = matches[:, :2].copy(), matches[:, 2:].copy()
         size1, size2 = (self._stored_size(key, which) for which in SIZE_FILES)
         return Matches(x1, x2, key, ratios, K1=K1, K2=K2, size1=size1, size2=size2)
-
-    def scored_pair(self, key: str) -> Matches:
-        """Read one pair, with its scores clipped to [0, 1]."""
-        matches = self.pair(key)
-        return matches if matches.scores is None else replace(matches, scores=np.clip(matches.scores, 0.0, 1.0))
 
     def _check(self, key: str) -> None:
         if key not in self._known:

@@ -15,6 +15,12 @@ _VANISHING = 100.0
 _SQUARINGS = 30
 _CONVERGED = 1e-15
 
+TINY = 1e-300
+"""Added to a length, it keeps the direction of a vector of length 0 finite; it is then 0."""
+
+SCATTER_SCRATCH = 3 + 2 * 9 + 3
+"""Length of the scratch of a fit to points in space: centroid, scatter matrix, and the scratch for its eigenvector."""
+
 Entries = tuple[float, float, float, float, float, float, float, float, float]
 
 

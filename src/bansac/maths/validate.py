@@ -1,6 +1,6 @@
 """Checks of arguments; every error names the argument and the invalid value."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,11 @@ def as_integer(argument: str, value: Any, least: int, also: str = "") -> int:
     return int(value)
 
 
-def check_choice(argument: str, value: Any, allowed: Sequence[Any]) -> None:
-    """Raise an error that names all values that are allowed."""
-    if value not in allowed:
-        raise ValueError(f"{argument} must be {' or '.join(map(repr, allowed))}, got {value!r}")
+def check_name(argument: str, value: Any, names: Collection[str], *, optional: bool = False) -> None:
+    """Raise a ValueError if a value is neither one of the names nor, if ``optional``, None."""
+    if not (optional and value is None) and not (isinstance(value, str) and value in names):
+        choices = ", ".join(map(repr, names)) + (" or None" if optional else "")
+        raise ValueError(f"{argument} must be one of {choices}; got {value!r}")
 
 
 def as_points(argument: str, value: ArrayLike, channels: int, n: int | None = None, *, finite: bool = True) -> Floats:

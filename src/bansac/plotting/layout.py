@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,10 +26,17 @@ MODEL_COLORS = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#0072b2", "#d55e00"
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure with a margin around a width and height in inches."""
+    """Return an empty figure with a margin around a width and height in inches; a notebook shows it."""
     module = import_optional("matplotlib.figure", "figures need Matplotlib", "matplotlib")
-    figure: Figure = module.Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
-    return figure
+    figure: Any = module.Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
+    figure._repr_png_ = functools.partial(_as_png, figure)
+    return figure  # type: ignore[no-any-return]
+
+
+def _as_png(figure: Figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
 
 
 def place(figure: Figure, left: float, top: float, width: float, height: float, projection: str | None = None) -> Axes:

@@ -143,14 +143,13 @@ def mirror_plane(data: Floats, model: Floats) -> list[Floats]:
     return [np.append(model_of(np.column_stack([turned, seen - turned @ centre])), focal)]
 
 
-ABSOLUTE_POSE = Problem(
+ABSOLUTE_POSE = Problem.of(
+    globals(),
     name="absolute pose",
     channels=5,
     sample_size=3,
     model_shape=(7,),
     solve=p3p.solve,
-    residuals=residuals,
-    linearize=linearize,
     tangent=span_motions,
     project=project_unit,
     parameters=6,
@@ -159,10 +158,6 @@ ABSOLUTE_POSE = Problem(
     scratch_size=p3p.SCRATCH,
     solver_cost=500.0,
     precision="float32",
-    normalise=normalise,
-    denormalise=denormalise,
-    normalise_model=normalise_model,
-    significance_form=significance_form,
     default_threshold=4e-3,
     default_max_iterations=50_000,
     default_local_optimization="lm",

@@ -8,7 +8,7 @@ in the model, so the weighted fit is the maximum-likelihood estimate.
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import weighted_centroid
-from bansac.maths.normalisation import normalise
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -109,19 +109,14 @@ def denormalise(model: Floats, transform: Floats) -> None:
     model[5] = f / scale + y2 - d * x1 - e * y1
 
 
-AFFINE = Problem(
+AFFINE = Problem.of(
+    globals(),
     name="affine map",
     channels=4,
     sample_size=3,
     model_shape=(2, 3),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
     residual_size=2,
     precision="float32",
-    normalise=normalise,
-    denormalise=denormalise,
     default_threshold=2.0,
     default_max_iterations=20_000,
     default_weighting="scores",

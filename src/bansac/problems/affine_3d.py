@@ -13,7 +13,7 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import Entries, determinant, matrix_entries, weighted_means
-from bansac.maths.normalisation import normalise
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -130,21 +130,15 @@ def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Flo
     return _MOVED, moved, np.eye(3, 4).ravel()
 
 
-AFFINE_3D = Problem(
+AFFINE_3D = Problem.of(
+    globals(),
     name="affine map of space",
     channels=6,
     sample_size=4,
     model_shape=(3, 4),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
     residual_size=3,
     scratch_size=_SCRATCH,
     precision="float32",
-    normalise=normalise,
-    denormalise=denormalise,
-    significance_form=significance_form,
     default_max_iterations=50_000,
     default_weighting="scores",
     traits=Traits(points=((0, 1, 2), (3, 4, 5)), codimension=3, flat="plane"),

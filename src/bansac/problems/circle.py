@@ -7,15 +7,13 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
-from bansac.maths.linalg import weighted_centroid
-from bansac.maths.normalisation import normalise
+from bansac.maths.linalg import TINY, weighted_centroid
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6
-# Keeps the direction of a point at the centre finite; it is then 0.
-_TINY = 1e-300
 _NEWTON_STEPS = 20
 _GEOMETRIC_STEPS = 10
 
@@ -57,8 +55,8 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         dx, dy = x[i] - cx, y[i] - cy
         from_centre = math.sqrt(dx * dx + dy * dy)
         distance[i] = from_centre - r
-        by_cx[i] = -dx / (from_centre + _TINY)
-        by_cy[i] = -dy / (from_centre + _TINY)
+        by_cx[i] = -dx / (from_centre + TINY)
+        by_cy[i] = -dy / (from_centre + TINY)
         by_r[i] = -1.0
 
 
@@ -147,7 +145,7 @@ def _geometric_step(data: Floats, weights: Floats, cx: float, cy: float) -> tupl
     total, mean_d, mean_u, mean_v = 0.0, 0.0, 0.0, 0.0
     for i in range(weights.size):
         dx, dy = x[i] - cx, y[i] - cy
-        d = math.sqrt(dx * dx + dy * dy + _TINY)
+        d = math.sqrt(dx * dx + dy * dy + TINY)
         total += weights[i]
         mean_d += weights[i] * d
         mean_u += weights[i] * (dx / d)
@@ -156,7 +154,7 @@ def _geometric_step(data: Floats, weights: Floats, cx: float, cy: float) -> tupl
     uu, uv, vv, ur, vr, rr = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(weights.size):
         dx, dy = x[i] - cx, y[i] - cy
-        d = math.sqrt(dx * dx + dy * dy + _TINY)
+        d = math.sqrt(dx * dx + dy * dy + TINY)
         u, v, r = dx / d - mean_u, dy / d - mean_v, d - mean_d
         uu += weights[i] * u * u
         uv += weights[i] * u * v
@@ -176,16 +174,11 @@ def denormalise(model: Floats, transform: Floats) -> None:
     model[:-1] += transform[1 : model.size]
 
 
-CIRCLE = Problem(
+CIRCLE = Problem.of(
+    globals(),
     name="circle",
     channels=2,
     sample_size=3,
     model_shape=(3,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
-    normalise=normalise,
-    denormalise=denormalise,
     traits=Traits(points=((0, 1),), limit=Limit("line", flat_distances)),
 )

@@ -12,6 +12,7 @@ import numpy as np
 
 from bansac.maths.arrays import Bools, Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
+from bansac.maths.linalg import TINY
 from bansac.maths.normalisation import normalise as normalise_points
 from bansac.problems import line_3d
 from bansac.problems.line_3d import project, span_line
@@ -20,8 +21,6 @@ from bansac.problems.traits import Limit, Traits
 
 # Two normals are parallel if the sine of their angle is below this.
 _PARALLEL = 1e-3
-# Keeps the direction of a point on the axis finite; it is then 0.
-_TINY = 1e-300
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
@@ -69,7 +68,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         ex, ey, ez = qx - along * dx, qy - along * dy, qz - along * dz
         from_axis = math.sqrt(ex * ex + ey * ey + ez * ez)
         distance[i] = from_axis - r
-        ex, ey, ez = -ex / (from_axis + _TINY), -ey / (from_axis + _TINY), -ez / (from_axis + _TINY)
+        ex, ey, ez = -ex / (from_axis + TINY), -ey / (from_axis + TINY), -ez / (from_axis + TINY)
         jacobian[0, i], jacobian[1, i], jacobian[2, i] = ex, ey, ez
         jacobian[3, i], jacobian[4, i], jacobian[5, i], jacobian[6, i] = along * ex, along * ey, along * ez, -1.0
 
@@ -111,21 +110,14 @@ def scene(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return np.hstack([points + r * normals, normals]), np.append(line, r)
 
 
-CYLINDER = Problem(
+CYLINDER = Problem.of(
+    globals(),
     name="cylinder",
     channels=6,
     sample_size=2,
     model_shape=(7,),
-    solve=solve,
-    residuals=residuals,
-    linearize=linearize,
-    tangent=tangent,
-    project=project,
     parameters=5,
-    normalise=normalise,
-    denormalise=denormalise,
     canonical=line_3d.canonical,
-    significance_form=significance_form,
     default_local_optimization="lm",
     traits=Traits(points=((0, 1, 2),), directions=((3, 4, 5),), limit=Limit("plane", _plane_distances)),
 )

@@ -12,7 +12,7 @@ from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
 from bansac.maths.linalg import copy, normalise_vector, smallest_eigenvector, span_complement
-from bansac.maths.normalisation import normalise
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
@@ -152,21 +152,14 @@ def conic_of(ellipse: Floats) -> Floats:
     return np.asarray(model / np.linalg.norm(model))
 
 
-ELLIPSE = Problem(
+ELLIPSE = Problem.of(
+    globals(),
     name="ellipse",
     channels=2,
     sample_size=5,
     model_shape=(6,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
     tangent=span_complement,  # orthogonal to the coefficients because their scale is free
-    project=project,
     parameters=5,
     scratch_size=_SCRATCH,
-    normalise=normalise,
-    denormalise=denormalise,
-    canonical=canonical,
     traits=Traits(points=((0, 1),), limit=Limit("line", flat_distances, fewer=3, sides=2)),
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.geometry import epipolar
-from bansac.geometry.cheirality import score_in_front
+from bansac.geometry.cheirality import score_in_front as score_in_front
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import copy
 from bansac.maths.normalisation import fix_sign
@@ -80,25 +80,23 @@ def canonical(model: Floats) -> None:
     fix_sign(model)
 
 
-ESSENTIAL = Problem(
+ESSENTIAL = Problem.of(
+    globals(),
     name="essential matrix",
     channels=4,
     sample_size=5,
     model_shape=(3, 3),
     solve=essential_5pt.solve,
     residuals=epipolar.sampson_residuals,
-    fit=fit,
     is_valid=epipolar.is_oriented,
     linearize=epipolar.linearize_sampson,
     tangent=span_essential,
     project=equalize,
     parameters=5,
-    score_in_front=score_in_front,
     max_models=10,
     scratch_size=max(essential_5pt.SCRATCH, _FIT + 9),
     solver_cost=1000.0,
     precision="float32",
-    canonical=canonical,
     default_threshold=5e-4,
     default_max_iterations=12_000,
     default_local_optimization="inner",

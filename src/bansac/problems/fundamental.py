@@ -3,8 +3,10 @@
 from bansac.geometry.epipolar import is_oriented, linearize_sampson, sampson_residuals
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import normalise_vector
-from bansac.maths.normalisation import canonical_fundamental, denormalise_fundamental, normalise
-from bansac.problems.degensac import is_degenerate, repair_degenerate
+from bansac.maths.normalisation import canonical_fundamental, denormalise_fundamental
+from bansac.maths.normalisation import normalise as normalise
+from bansac.problems.degensac import is_degenerate as is_degenerate
+from bansac.problems.degensac import repair_degenerate as repair_degenerate
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_fundamental
 from bansac.problems.traits import Traits
@@ -18,7 +20,8 @@ def project(model: Floats, scratch: Floats) -> bool:
     return normalise_vector(model)
 
 
-FUNDAMENTAL = Problem(
+FUNDAMENTAL = Problem.of(
+    globals(),
     name="fundamental matrix",
     channels=4,
     sample_size=7,
@@ -27,16 +30,12 @@ FUNDAMENTAL = Problem(
     residuals=sampson_residuals,
     fit=fundamental_8pt.fit,
     is_valid=is_oriented,
-    is_degenerate=is_degenerate,
-    repair_degenerate=repair_degenerate,
     linearize=linearize_sampson,
     tangent=span_fundamental,
-    project=project,
     parameters=7,
     max_models=3,
     scratch_size=max(fundamental_7pt.SCRATCH, fundamental_8pt.SCRATCH),
     precision="float32",
-    normalise=normalise,
     denormalise=denormalise_fundamental,
     canonical=canonical_fundamental,
     default_threshold=0.5,

@@ -6,7 +6,7 @@ import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import weighted_centroid
-from bansac.maths.normalisation import normalise
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -99,19 +99,12 @@ def canonical(model: Floats) -> None:
         model *= -1.0 / length if b < 0.0 or (b == 0.0 and a < 0.0) else 1.0 / length
 
 
-LINE = Problem(
+LINE = Problem.of(
+    globals(),
     name="line",
     channels=2,
     sample_size=2,
     model_shape=(3,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
-    project=project,
     precision="float32",
-    normalise=normalise,
-    denormalise=denormalise,
-    canonical=canonical,
     traits=Traits(points=((0, 1),)),
 )

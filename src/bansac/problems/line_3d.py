@@ -9,14 +9,11 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalise_vector, smallest_eigenvector, span_complement, write_scatter
-from bansac.maths.normalisation import fix_sign, normalise
+from bansac.maths.linalg import SCATTER_SCRATCH, normalise_vector, smallest_eigenvector, span_complement, write_scatter
+from bansac.maths.normalisation import fix_sign
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
-
-# Scratch of ``fit``: the centroid, a 3 x 3 matrix and the scratch for its eigenvector.
-_MATRIX = 3
-_SCRATCH = _MATRIX + 2 * 9 + 3
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
@@ -82,7 +79,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
     Its direction is the smallest eigenvector of the trace of the scatter matrix minus this matrix.
     """
-    centroid, matrix = scratch[:_MATRIX], scratch[_MATRIX:]
+    centroid, matrix = scratch[:3], scratch[3:]
     if not write_scatter(data, weights, centroid, matrix):
         return False
     trace = matrix[0] + matrix[4] + matrix[8]
@@ -116,22 +113,15 @@ def scene(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return model[:3] + rng.uniform(0.0, 1000.0, (n, 1)) * model[3:], model
 
 
-LINE_3D = Problem(
+LINE_3D = Problem.of(
+    globals(),
     name="line of space",
     channels=3,
     sample_size=2,
     model_shape=(6,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
     tangent=span_line,
-    project=project,
     parameters=4,
     residual_size=3,
-    scratch_size=_SCRATCH,
-    normalise=normalise,
-    denormalise=denormalise,
-    canonical=canonical,
+    scratch_size=SCATTER_SCRATCH,
     traits=Traits(points=((0, 1, 2),), codimension=2),
 )

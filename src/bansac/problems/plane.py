@@ -8,16 +8,14 @@ import math
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalise_vector, smallest_eigenvector, write_scatter
-from bansac.maths.normalisation import fix_sign, normalise
+from bansac.maths.linalg import SCATTER_SCRATCH, normalise_vector, smallest_eigenvector, write_scatter
+from bansac.maths.normalisation import fix_sign
+from bansac.maths.normalisation import normalise as normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-9
-# Scratch of ``fit``: the centroid, the 3 x 3 scatter matrix and the scratch for its eigenvector.
-_SCATTER = 3
-_SCRATCH = _SCATTER + 2 * 9 + 3
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
@@ -74,7 +72,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     The plane contains the weighted centroid. Its normal is the direction of the least scatter. False if the points lie
     on a line.
     """
-    centroid, scatter = scratch[:_SCATTER], scratch[_SCATTER:]
+    centroid, scatter = scratch[:3], scratch[3:]
     if not write_scatter(data, weights, centroid, scatter):
         return False
     if not smallest_eigenvector(scatter, 3):
@@ -98,20 +96,13 @@ def canonical(model: Floats) -> None:
     model /= np.copysign(math.hypot(*normal), normal @ model[:3])
 
 
-PLANE = Problem(
+PLANE = Problem.of(
+    globals(),
     name="plane",
     channels=3,
     sample_size=3,
     model_shape=(4,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
-    project=project,
-    scratch_size=_SCRATCH,
+    scratch_size=SCATTER_SCRATCH,
     precision="float32",
-    normalise=normalise,
-    denormalise=denormalise,
-    canonical=canonical,
     traits=Traits(points=((0, 1, 2),), flat="line"),
 )

@@ -191,18 +191,12 @@ def polynomial(degree: object) -> Problem:
 def _problem(degree: int) -> Problem:
     """Return the problem of a valid degree."""
     limit = Limit(f"polynomial of degree {degree - 1}", functools.partial(_distances_along_y, degree - 1))
-    return Problem(
+    return Problem.of(
+        globals(),
         name=f"polynomial of degree {degree}",
         channels=2,
         sample_size=degree + 1,
         model_shape=(degree + 1,),
-        solve=solve,
-        residuals=residuals,
-        fit=fit,
-        linearize=linearize,
         scratch_size=_WORK_ARRAYS * (degree + 1),
-        normalise=normalise,
-        denormalise=denormalise,
-        normalise_model=normalise_model,
         traits=Traits(limit=limit),
     )

@@ -8,9 +8,9 @@ as fast as the built-in ones.
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numba import config, errors
@@ -19,7 +19,7 @@ from bansac.compiled.jit import compile_kernel, is_ours, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.maths.normalisation import apply_inverse
-from bansac.maths.validate import as_integer, check_choice
+from bansac.maths.validate import as_integer, check_name
 from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Function, function_types
 from bansac.problems.traits import Traits
 
@@ -52,10 +52,11 @@ def _check_fields(problem: Any) -> None:
         number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not optional and not (number and 0.0 < value < np.inf):
             raise ValueError(f"{field} must be a number > 0, got {value!r}")
-    check_choice("precision", problem.precision, tuple(REALS))
-    check_choice("default_local_optimization", problem.default_local_optimization, (*LOCAL_OPTIMIZATIONS, None))
-    check_choice("default_weighting", problem.default_weighting, (*WEIGHTINGS, None))
-    check_choice("majority_agrees", problem.majority_agrees, (True, False))
+    check_name("precision", problem.precision, REALS)
+    for field, names in (("default_local_optimization", LOCAL_OPTIMIZATIONS), ("default_weighting", WEIGHTINGS)):
+        check_name(field, getattr(problem, field), names, optional=True)
+    if not isinstance(problem.majority_agrees, bool):
+        raise ValueError(f"majority_agrees must be True or False, got {problem.majority_agrees!r}")
     problem.traits.check(problem.channels)
     for role in CONTRACT.values():
         function = getattr(problem, role.name)
@@ -213,6 +214,11 @@ class Problem:
     def __post_init__(self) -> None:
         """Check every field, so that mistakes are reported here and not by the compiler."""
         _check_fields(self)
+
+    @classmethod
+    def of(cls, module: Mapping[str, Any], /, **fields: Any) -> Self:
+        """Make a problem of other fields and the functions that a module, its ``globals()``, has under their names."""
+        return cls(**{name: module[name] for name in CONTRACT if name in module} | fields)
 
     @functools.cached_property
     def model_size(self) -> int:

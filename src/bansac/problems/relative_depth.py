@@ -209,16 +209,13 @@ def essential_of(model: Floats) -> Floats:
     return np.asarray(essential_from_pose(matrix[:, :3], t)).ravel()
 
 
-RELATIVE_DEPTH = Problem(
+RELATIVE_DEPTH = Problem.of(
+    globals(),
     name="relative pose",
     channels=7,
     sample_size=3,
     model_shape=(_SIZE,),
     solve=depth_3pt.solve_poses,
-    residuals=residuals,
-    linearize=linearize,
-    tangent=tangent,
-    project=project,
     parameters=7,
     residual_size=4,
     max_models=depth_3pt.MAX_MODELS,

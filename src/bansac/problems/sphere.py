@@ -7,9 +7,9 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
-from bansac.maths.linalg import smallest_eigenvector
-from bansac.maths.normalisation import normalise
-from bansac.problems.circle import denormalise
+from bansac.maths.linalg import TINY, smallest_eigenvector
+from bansac.maths.normalisation import normalise as normalise
+from bansac.problems.circle import denormalise as denormalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
@@ -17,8 +17,6 @@ from bansac.problems.traits import Limit, Traits
 _COPLANAR = 1e-6
 # Least coefficient of |p|^2 in an equation of unit norm: with a smaller one the sphere is a plane.
 _FLAT = 1e-6
-# Keeps the direction of a point at the centre finite; it is then 0.
-_TINY = 1e-300
 # The 5 x 5 normal matrix of the coefficients, and the scratch for its eigenvector.
 _SCRATCH = 2 * 25 + 5
 
@@ -66,7 +64,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         dx, dy, dz = x[i] - cx, y[i] - cy, z[i] - cz
         from_centre = math.sqrt(dx * dx + dy * dy + dz * dz)
         distance[i] = from_centre - r
-        inverse = 1.0 / (from_centre + _TINY)
+        inverse = 1.0 / (from_centre + TINY)
         by_x[i], by_y[i], by_z[i], by_r[i] = -dx * inverse, -dy * inverse, -dz * inverse, -1.0
 
 
@@ -103,17 +101,12 @@ def scene(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return model[:3] + model[3] * normals / np.linalg.norm(normals, axis=1, keepdims=True), model
 
 
-SPHERE = Problem(
+SPHERE = Problem.of(
+    globals(),
     name="sphere",
     channels=3,
     sample_size=4,
     model_shape=(4,),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
     scratch_size=_SCRATCH,
-    normalise=normalise,
-    denormalise=denormalise,
     traits=Traits(points=((0, 1, 2),), limit=Limit("plane", flat_distances)),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.validate import as_integer, check_choice
+from bansac.maths.validate import as_integer, check_name
 
 UNITS = ("data", "pixels", "normalised")
 
@@ -81,8 +81,8 @@ class Traits:
     def check(self, channels: int) -> None:
         """Raise a ValueError that names the first wrong trait of data with this number of channels."""
         as_integer("codimension", self.codimension, 1)
-        check_choice("unit", self.unit, UNITS)
-        check_choice("flat", self.flat, ("", "line", "plane"))
+        check_name("unit", self.unit, UNITS)
+        check_name("flat", self.flat, ("", "line", "plane"))
         of_points, of_directions = _listed("points", self.points), _listed("directions", self.directions)
         listed = of_points + of_directions
         is_complete = self.are_matches or set(listed) == set(range(channels))

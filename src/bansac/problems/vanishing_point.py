@@ -110,22 +110,16 @@ def scene(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return np.hstack([middle - half, middle + half]), v
 
 
-VANISHING_POINT = Problem(
+VANISHING_POINT = Problem.of(
+    globals(),
     name="vanishing point",
     channels=4,
     sample_size=2,
     model_shape=(3,),
-    solve=solve,
-    residuals=residuals,
-    linearize=linearize,
     tangent=span_complement,
     project=scale_to_unit,
     parameters=2,
-    normalise=normalise,
-    denormalise=denormalise,
-    canonical=canonical,
     default_local_optimization="lm",
-    significance_form=significance_form,
     traits=Traits(limit=Limit("line", _line_distances)),
 )
 

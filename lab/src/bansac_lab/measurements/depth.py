@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.matches import Matches, load_motorcycle
+from bansac.matches import Matches
 from bansac.matches.image_matching import match_images
 from bansac.maths.arrays import Floats
+from bansac.maths.optional import import_optional
 from bansac.synthetic import depth_matches, planar_scene_matches, with_depths
 from bansac_lab.comparison import compare
 from bansac_lab.frames import to_frame
@@ -83,23 +84,30 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     return rows
 
 
+def load_motorcycle() -> tuple[Any, Any, Floats]:
+    """Return both photographs of the Motorcycle pair and its disparity, NaN where it is unknown; downloaded once."""
+    data = import_optional("skimage.data", "the Motorcycle pair comes with scikit-image", "scikit-image pooch")
+    left, right, disparity = data.stereo_motorcycle()
+    return left, right, np.where(np.isfinite(disparity), disparity, np.nan).astype(np.float64)
+
+
 @functools.cache
 def _motorcycle() -> Matches:
     """Return the one-way nearest neighbours of the Motorcycle pair, with depths in baselines and the motion."""
-    pair = load_motorcycle()
-    matches = match_images(pair.image1, pair.image2, ratio=1.0, mutual=False)
-    row, column = np.nonzero(np.isfinite(pair.disparity))
-    disparity = pair.disparity[row, column]
+    left, right, measured = load_motorcycle()
+    matches = match_images(left, right, ratio=1.0, mutual=False)
+    row, column = np.nonzero(np.isfinite(measured))
+    disparity = measured[row, column]
     seen = np.round(column - disparity).astype(int)
     shown = seen >= 0
-    other = np.full_like(pair.disparity, -np.inf)  # seen from camera 2, the nearest of the points on a ray
+    other = np.full_like(measured, -np.inf)  # seen from camera 2, the nearest of the points on a ray
     np.maximum.at(other, (row[shown], seen[shown]), disparity[shown])
 
     def depth(values: Floats, x: Floats) -> Floats:
         x, y = np.round(x).astype(int).T
         return np.where(np.isfinite(values[y, x]), _K[0, 0] / (values[y, x] + _OFFSET), np.nan)
 
-    depth1, depth2 = depth(pair.disparity, matches.x1), depth(other, matches.x2)
+    depth1, depth2 = depth(measured, matches.x1), depth(other, matches.x2)
     K2, t = _K + np.array([[0.0, 0.0, _OFFSET], [0.0] * 3, [0.0] * 3]), np.array([-1.0, 0.0, 0.0])
     return replace(matches, K1=_K, K2=K2, R=np.eye(3), t=t, depth1=depth1, depth2=depth2)
 

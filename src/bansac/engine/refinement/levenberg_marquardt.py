@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, types
 
-from bansac.compiled.jit import allocating_kernel, compile_kernel, inlined, inner_kernel, kernel
+from bansac.compiled.jit import compile_kernel, inlined, inner_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.engine.state import BLOCK
 from bansac.maths.arrays import Floats
@@ -155,35 +155,8 @@ def step_on_many(
     its influence, not with its weight. Outliers whose residuals are uniform near the model then cancel, as in Newton's
     method. The weights alone make the step too short by their share.
     """
-    _, _, _, normal, basis, system, damped, candidate = work
+    residuals, jacobian, weights, normal, basis, system, damped, candidate = work
     normal[:] = 0.0
-    _sum_near(manifold, work, measured, data, frame, squared_scale, longer, model, share)
-    manifold.tangent(model, basis)
-    _restrict(normal, basis, system)
-    promise = _step(system, 0.0, damped)
-    if not promise > 0.0:
-        return 0.0
-    _move(model, basis, damped, candidate)
-    if not manifold.project(candidate, scratch):
-        return 0.0
-    copy(candidate, model)
-    return promise
-
-
-@allocating_kernel
-def _sum_near(
-    manifold: Any,
-    work: Work,
-    measured: Any,
-    data: Floats,
-    frame: Floats,
-    squared_scale: float,
-    longer: float,
-    model: Floats,
-    share: float,
-) -> None:
-    """Sum the normal equations of the data near a model, block by block, see ``step_on_many``."""
-    residuals, jacobian, weights, normal = work.residuals, work.jacobian, work.weights, work.normal
     (channels, n), components = data.shape, residuals.shape[0]
     block, near = np.empty((channels, BLOCK)), np.empty((channels, BLOCK))
     squares, chosen, ratios, inverse = np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK), 1.0 / squared_scale
@@ -215,6 +188,16 @@ def _sum_near(
             for k in range(count):
                 row[k] *= ratios[k]
         manifold.accumulate(residuals, jacobian, count, True, -1.0, weights, normal)
+    manifold.tangent(model, basis)
+    _restrict(normal, basis, system)
+    promise = _step(system, 0.0, damped)
+    if not promise > 0.0:
+        return 0.0
+    _move(model, basis, damped, candidate)
+    if not manifold.project(candidate, scratch):
+        return 0.0
+    copy(candidate, model)
+    return promise
 
 
 @inner_kernel

@@ -41,19 +41,7 @@ def refine(run: Run, problem: Problem) -> None:
     _move_by_lm(run, manifold, work, BIWEIGHT, scale, scale, scale, np.inf, _TOLERANCE)
 
 
-@kernel
-def minimize_biweight(
-    manifold: Any,
-    work: Work,
-    near: Floats,
-    squared_scale: float,
-    max_steps: int,
-    least_gain: float,
-    model: Floats,
-    scratch: Floats,
-) -> int:
-    """Move a model to a minimum of the biweight loss of the data near it, see ``minimize``."""
-    return minimize(manifold, work, near, squared_scale, BIWEIGHT, max_steps, least_gain, model, scratch)
+minimize_near = kernel(minimize)
 
 
 @kernel
