@@ -12,6 +12,8 @@ from bansac.geometry import apply_transform
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
 from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.line import LINE
+from bansac.problems.plane import PLANE
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 from bansac_lab.families import awkward_scene
 from tests.test_metamorphic import make_case
@@ -155,6 +157,11 @@ def test_a_problem_of_ones_own_has_the_covariance_of_its_tangent():
     result = bansac.ransac(AFFINE, np.column_stack([x1, x2]), threshold=1.5, seed=0)
     found = bansac.covariance(AFFINE, result, np.column_stack([x1, x2]))
     np.testing.assert_allclose(found.matrix, bansac.covariance("affine", result, x1, x2).matrix)
+    for name, problem in (("line", LINE), ("plane", PLANE)):  # dependent numbers, without ``tangent``
+        (points,) = call(name)
+        result = bansac.ransac(problem, points, seed=0)
+        found = bansac.covariance(problem, result, points)
+        np.testing.assert_allclose(found.of_model, bansac.covariance(name, result, points).of_model, rtol=1e-5)
     with pytest.raises(ValueError, match="has no derivatives: it needs linearize"):
         bansac.covariance(dataclasses.replace(AFFINE, linearize=None), result, x1)
 

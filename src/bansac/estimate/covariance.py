@@ -56,8 +56,9 @@ _Data = tuple[Floats, float, _Errors | None]
 
 # The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.
 _SINGULAR = 1e-11
-# Relative step of numerical derivatives, and the largest difference of equal residuals in thresholds.
-_STEP = 1e-5
+# Relative step of numerical derivatives, how small they are at 0, and the largest difference of equal residuals in
+# thresholds.
+_STEP, _ZERO = 1e-5, 1e-8
 _EQUAL = 1e-3
 # Points with a leverage above this multiple of the mean give no more information than at it.
 _LEVERAGE = 2.0
@@ -135,7 +136,7 @@ def covariance(
     ----------
     problem : str, callable or Problem
         The estimator of the result or its name, as for :func:`bansac.estimate_many`; or the :class:`bansac.Problem`
-        given to :func:`bansac.ransac`. A ``Problem`` needs ``linearize``, and ``tangent`` if its numbers are dependent.
+        given to :func:`bansac.ransac`. A ``Problem`` needs ``linearize``, and ``project`` if its numbers are dependent.
     result : Result
         The result, with success.
     *data, **cameras
@@ -317,8 +318,18 @@ def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
     if name in _CHARTS:
         return _CHARTS[name](problem, model, data)
     flat = np.array(model, dtype=np.float64).ravel()
-    directions = np.array(_BASES[name](model), dtype=np.float64) if name in _BASES else problem.tangent_basis(flat)
+    directions = np.array(_BASES[name](model), dtype=np.float64) if name in _BASES else _tangents(problem, flat)
     return _Chart(data, flat, directions, directions)
+
+
+def _tangents(problem: Problem, model: Floats) -> Floats:
+    """Return the directions of ``tangent``; without it those in which the models of ``project`` change, if any."""
+    if problem.project is None or problem.tangent is not None:
+        return problem.tangent_basis(model)
+    sizes = _STEP * np.maximum(np.abs(model), 1.0)
+    changes = differentiate(lambda step: _project(problem, model + step), np.diag(sizes)) / sizes
+    directions, lengths, _ = np.linalg.svd(changes)
+    return np.asarray(directions.T[lengths > _ZERO * lengths[0]])
 
 
 def _along_similarity(model: Floats) -> list[ArrayLike]:
