@@ -327,7 +327,7 @@ def _tangents(problem: Problem, model: Floats) -> Floats:
     if problem.project is None or problem.tangent is not None:
         return problem.tangent_basis(model)
     sizes = _STEP * np.maximum(np.abs(model), 1.0)
-    changes = differentiate(lambda step: _project(problem, model + step), np.diag(sizes)) / sizes
+    changes = differentiate(lambda step: project(problem, model + step), np.diag(sizes)) / sizes
     directions, lengths, _ = np.linalg.svd(changes)
     return np.asarray(directions.T[lengths > _ZERO * lengths[0]])
 
