@@ -51,9 +51,11 @@ with warnings.catch_warnings(record=True) as caught:
     print(bansac.fit_line(np.column_stack([points, points])).success)
 print([str(one.message) for one in caught])
 print([name for name in sys.modules if "numba_private" in name])
+from bansac.compiled.cache import inspect_cache
+print(inspect_cache()["files"] > 0)
 """
-    success, said, private = output(code).splitlines()
-    assert (success, private) == ("True", "[]")
+    success, said, private, cached = output(code).splitlines()
+    assert (success, private, cached) == ("True", "[]", "True")
     assert said.startswith("['bansac: Numba ")
     assert said.endswith("was not tested, only 0.61 to 0.68: kernels are compiled in its own way, which takes longer']")
 

@@ -24,6 +24,8 @@ def homography(pair: Matches) -> NDArray[np.float64]:
     assert_type(model, NDArray[np.float64])
     assert_type(inliers, NDArray[np.bool_])
     assert_type(result.probabilities, NDArray[np.float64] | None)
+    if result.probabilities is not None:
+        assert (result.probabilities > 0.99).any()
     assert result.inlier_ratio == inliers.mean()
     return model
 
@@ -80,6 +82,10 @@ def unknown_names(result: MatrixResult) -> int:
         bansac.fit_line([(0, 0)], order=2)  # type: ignore[call-arg]
     except TypeError:
         found += 1
+    try:
+        bansac.estimate_many("line", [], worker=2)  # type: ignore[call-arg]
+    except TypeError:
+        found += 1
     return found
 
 
@@ -89,7 +95,7 @@ def main() -> None:
     print(pose(scene).t)
     print(list(counts([scene, scene])))
     line = bansac.fit_line([(x, 2.0 * x) for x in range(30)], threshold=0.1)
-    assert unknown_names(line) == 4
+    assert unknown_names(line) == 5
     other_calls(scene)
     print(line.num_inliers, bansac.__version__)
 

@@ -224,6 +224,21 @@ def test_a_log_has_a_line_each_ten_seconds(
     assert capsys.readouterr().err.splitlines() == ([] if quiet else lines)
 
 
+def test_the_time_left_does_not_include_compilation(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with console.show_progress("pairs", 20, 0) as advance:
+        for seconds, kernels in ((60, 40), (4, 0), (4, 0), (4, 0), (30, 1)):
+            clock[0] += seconds
+            monkeypatch.setitem(console.KERNELS, "compiled", console.KERNELS["compiled"] + kernels)
+            advance()
+    assert capsys.readouterr().err.splitlines() == [
+        "bansac: 1 of 20 pairs are done",
+        "bansac: 4 of 20 pairs are done, about 64 s left",
+        "bansac: 5 of 20 pairs are done",
+    ]
+
+
 def test_every_command_can_be_quiet(bansac: Any, matches_csv: Path) -> None:
     bansac("estimate", matches_csv, "--model", "H", "--quiet")
     assert console._waiting.hidden

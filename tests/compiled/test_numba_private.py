@@ -11,7 +11,7 @@ from numba import config
 from bansac.compiled.jit import kernel
 from bansac.compiled.numba_private.cache import CheckedCache
 from bansac.compiled.numba_private.files import CheckedFile
-from tests.processes import run_module
+from tests.processes import run_module, run_python
 from tests.test_security import Bomb
 
 pytestmark = [
@@ -71,6 +71,57 @@ def test_a_copy_of_an_image_with_other_times_compiles_nothing(tmp_path):
     for folder in files(tmp_path, ""):
         folder.chmod(0o555)
     assert run(tmp_path) == ["42.0", "0", "1"]
+
+
+# Numba finds out whether a folder is writable by a temporary file in it.
+REFUSING = """
+import os, sys, tempfile
+create, refused = tempfile.TemporaryFile, tuple(filter(None, os.environ["REFUSED"].split(os.pathsep)))
+
+def refuse(dir):
+    if dir.startswith(refused):
+        raise PermissionError(dir)
+    return create(dir=dir)
+
+tempfile.TemporaryFile = refuse
+sys.path.insert(0, os.environ["FOLDER"])
+import module
+"""
+
+ANOTHER = """
+module.compile_kernel(module.twice.py_func, module.float64(module.float64))
+print(module.KERNELS["compiled"], module.KERNELS["loaded"])
+from bansac.compiled.backend import find_folders
+print(*(os.path.relpath(folder, os.environ["FOLDER"]).split(os.sep)[0] for folder in find_folders(module.entry)))
+"""
+
+
+def run_refusing(folder, refused, text=""):
+    """Import the module in a process that takes some folders for read-only ones; return what it writes."""
+    variables = {"FOLDER": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
+    variables["REFUSED"] = os.pathsep.join(str(folder / name) for name in refused)
+    done = run_python("-c", REFUSING + text, **variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), done.stderr
+
+
+def test_kernels_in_a_read_only_folder_are_used_and_others_are_written_to_the_next(tmp_path):
+    (tmp_path / "module.py").write_text(MODULE)
+    assert run_refusing(tmp_path, []) == (["42.0", "3", "0"], "")
+    first = files(tmp_path, ".nb?")
+    for numbers in (["42.0", "0", "1", "1", "1"], ["42.0", "0", "1", "0", "2"]):
+        assert run_refusing(tmp_path, ["cache"], ANOTHER) == ([*numbers, "cache", "__pycache__"], "")
+    assert files(tmp_path, ".nb?") == first
+    assert len(list((tmp_path / "__pycache__").glob("*.nbc"))) == 1
+
+
+def test_without_a_writable_folder_kernels_are_read_but_not_written(tmp_path):
+    (tmp_path / "module.py").write_text(MODULE)
+    run_refusing(tmp_path, [])
+    nowhere = ["", os.path.expanduser("~")]  # the user's cache folder is the last one
+    for _ in range(2):
+        assert run_refusing(tmp_path, nowhere, ANOTHER) == (["42.0", "0", "1", "1", "1", "cache"], "")
+    assert not list((tmp_path / "__pycache__").glob("*.nbc"))
 
 
 def truncate(content):

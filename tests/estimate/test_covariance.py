@@ -12,6 +12,8 @@ from bansac.geometry import apply_transform
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
 from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.line import LINE
+from bansac.problems.plane import PLANE
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 from bansac_lab.families import awkward_scene
 from tests.test_metamorphic import make_case
@@ -155,6 +157,11 @@ def test_a_problem_of_ones_own_has_the_covariance_of_its_tangent():
     result = bansac.ransac(AFFINE, np.column_stack([x1, x2]), threshold=1.5, seed=0)
     found = bansac.covariance(AFFINE, result, np.column_stack([x1, x2]))
     np.testing.assert_allclose(found.matrix, bansac.covariance("affine", result, x1, x2).matrix)
+    for name, problem in (("line", LINE), ("plane", PLANE)):  # dependent numbers, without ``tangent``
+        (points,) = call(name)
+        result = bansac.ransac(problem, points, seed=0)
+        found = bansac.covariance(problem, result, points)
+        np.testing.assert_allclose(found.of_model, bansac.covariance(name, result, points).of_model, rtol=1e-5)
     with pytest.raises(ValueError, match="has no derivatives: it needs linearize"):
         bansac.covariance(dataclasses.replace(AFFINE, linearize=None), result, x1)
 
@@ -176,8 +183,14 @@ def test_errors_name_the_reason():
     ):
         with pytest.raises(ValueError, match=message):
             bansac.covariance(*arguments)
-    for data, cameras, message in (((x1, x2), {"K3": K}, "K3"), ((x1,), {}, "x2"), ((x1, x2, K, K, K), {}, "too many")):
-        with pytest.raises(TypeError, match=f"the data of relative_pose are x1, x2, K1, K2: .*{message}"):
+    for data, cameras, message in (
+        ((x1, x2), {"K3": K}, "K3"),
+        ((x1,), {}, "x2"),
+        ((x1, x2, K, K, K, K, K), {}, "too many"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"the data of relative_pose are x1, x2, K1, K2, depth1, depth2: .*{message}"
+        ):
             bansac.covariance("relative_pose", result, *data, **cameras)
     with pytest.raises(TypeError, match=r"result must be a bansac\.Result, got MultipleResult"):
         bansac.covariance("line", lines, x1)

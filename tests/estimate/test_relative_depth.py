@@ -7,6 +7,7 @@ import pytest
 from numba import config
 
 import bansac
+from bansac.estimate.result import RelativePose
 from bansac.synthetic import (
     SceneMatches,
     depth_matches,
@@ -108,11 +109,75 @@ def test_a_large_shift_of_the_depths_is_removed(tmp_path):
     assert bansac.Result.load(tmp_path / "result.npz").model.shift2 == result.model.shift2
 
 
-def test_the_covariance_is_that_of_the_rotation_and_of_the_direction():
+def covariance(result, scene, **depths):
+    """Return the covariance with the depths of a scene."""
+    depths = {"depth1": scene.depth1, "depth2": scene.depth2} | depths
+    return bansac.covariance("relative_pose", result, scene.x1, scene.x2, scene.K, **depths)
+
+
+def test_the_covariance_without_depths_is_that_of_the_rotation_and_of_the_direction():
     scene = depth_matches(300, 0.6, 0.5, 0)
-    results = estimate(scene), estimate(scene, depth1=None, depth2=None)
-    some = [bansac.covariance("relative_pose", result, scene.x1, scene.x2, scene.K).matrix for result in results]
+    none = {"depth1": None, "depth2": None}
+    some = [covariance(result, scene, **none).matrix for result in (estimate(scene), estimate(scene, **none))]
     np.testing.assert_allclose(np.sqrt(np.diag(some[0])), np.sqrt(np.diag(some[1])), rtol=0.3)
+    wrong = estimate(scene, depth1=np.ones(300), depth2=np.ones(300))
+    assert covariance(wrong, scene).matrix.shape == (5, 5)  # the pose is that without depths
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_the_errors_of_poses_with_depths_are_those_of_the_covariance(smooth):
+    squares = []
+    for seed in range(40):
+        scene, exact = (depth_matches(200, 0.5, 1.0, seed, depth_noise=e, smooth=smooth) for e in (0.05, 0.0))
+        result = estimate(scene)
+        matrix, basis = covariance(result, scene)
+        k, model = np.argmax(scene.inliers), result.model
+        first = exact.depth1[k] / scene.points[k, 2]
+        second = exact.depth2[k] / (scene.R @ scene.points[k] + scene.t)[2]
+        true = np.concatenate([scene.R.ravel(), first * scene.t, [second / first]])
+        found = np.concatenate([model.R.ravel(), model.t, [model.scale]])
+        error = np.linalg.lstsq(basis.T, true - found, rcond=None)[0]
+        squares.append(error @ np.linalg.solve(matrix, error))
+    assert 0.5 < np.mean(squares) / 7 < 1.4
+    assert np.mean(np.array(squares) < 14.07) > 0.85  # the 95 % quantile
+
+
+def test_smooth_errors_of_depths_make_the_scale_less_certain():
+    spreads = []
+    for smooth in (False, True):
+        scene = depth_matches(2000, 0.5, 1.0, 1, smooth=smooth)
+        spreads.append(np.sqrt(covariance(estimate(scene), scene).matrix[6, 6]))
+    assert 0.7 < spreads[0] / (0.05 * np.sqrt(2 / 1000)) < 1.8
+    assert spreads[1] > 3 * spreads[0]
+
+
+def test_the_covariance_has_the_units_of_the_depths():
+    scene = depth_matches(200, 0.6, 0.5, 2)
+    result = estimate(scene)
+    pose = RelativePose(result.model.R, 1e-3 * result.model.t, scale=1e7 * result.model.scale)
+    other = covariance(replace(result, model=pose), scene, depth1=1e-3 * scene.depth1, depth2=1e4 * scene.depth2)
+    unit = np.array([1, 1, 1, 1e-3, 1e-3, 1e-3, 1])
+    np.testing.assert_allclose(other.matrix, covariance(result, scene).matrix * np.outer(unit, unit), rtol=1e-3)
+
+
+@pytest.mark.parametrize("image", ["depth1", "depth2"])
+def test_the_depths_of_one_image_give_a_covariance_without_the_scale(image):
+    scene = depth_matches(300, 0.6, 0.5, 0)
+    one = {"depth1": None, "depth2": None, image: getattr(scene, image)}
+    found = covariance(estimate(scene, **one), scene, **one)
+    assert (found.matrix.shape, found.basis.shape, found.doubt) == ((6, 6), (6, 13), "")
+
+
+def test_shifts_of_depths_are_doubts_or_make_t_less_certain():
+    none, small, large = (depth_matches(400, 0.6, 0.5, 0, shift=shift) for shift in (0.0, 1.0, 6.0))
+    results = [estimate(scene) for scene in (none, small, large)]
+    found = [covariance(result, scene) for result, scene in zip(results, (none, small, large), strict=True)]
+    assert (found[0].doubt, found[1].doubt, found[2].doubt) == ("", "the depths have a shift", "")
+    spreads = [np.trace(f.matrix[3:6, 3:6]) / np.sum(r.model.t**2) for f, r in zip(found, results, strict=True)]
+    assert spreads[2] > 2 * spreads[0]
+    for depths in ({"depth1": 2 * none.depth1}, {"depth1": none.depth1[::-1], "depth2": none.depth2[::-1]}):
+        with pytest.raises(ValueError, match="the depths do not fit the pose"):
+            covariance(results[0], none, **depths)
 
 
 def test_few_known_depths_do_no_harm():

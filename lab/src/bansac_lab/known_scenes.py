@@ -25,11 +25,12 @@ _SIDE = 1000.0
 
 
 class KnownScene(NamedTuple):
-    """Arguments of an estimator, the true mask (N,), and the numbers of the true model."""
+    """Arguments of an estimator, the true mask (N,), the numbers of the true model, and depths by their names."""
 
     arguments: tuple[Any, ...]
     inliers: Bools
     model: Floats
+    depths: Mapping[str, Floats] = {}
 
 
 _TRUTH: Mapping[str, tuple[str, Callable[[Any], Floats]]] = {

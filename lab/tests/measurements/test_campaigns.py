@@ -62,12 +62,13 @@ def test_honesty_of_noise_scenes_and_sets(data: Path) -> None:
 
 
 def test_covariance_of_lines_and_poses() -> None:
-    document, tables = run("covariance", problems=("line", "absolute_pose"), runs=10)
+    document, tables = run("covariance", problems=("line", "absolute_pose", "relative_pose"), runs=10)
     assert 0.3 < document["problems"]["line"]["300 points"]["mean"] < 3
     assert document["problems"]["absolute_pose"]["every match three times"]["doubted"] == 0
     assert "| `line` | 2 |" in tables["covariances"]
     assert "| 6 matches | `absolute_pose` |" in tables["awkward-covariances"]
     assert "`line`" not in tables["awkward-covariances"]
+    assert "| depths, noise of 5 % | `relative_pose` |" in tables["awkward-covariances"]
 
 
 def test_scale(monkeypatch: pytest.MonkeyPatch) -> None:

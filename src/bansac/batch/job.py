@@ -27,8 +27,7 @@ class Job:
     model: Kind
     cameras: Cameras | None  # for E, of all pairs; if None, each pair has its own, if any
     ignored: tuple[str, ...]  # what matches have and is not used: scores, depth1, depth2
-    seed: int  # of every pair
-    settings: Mapping[str, Any]  # other options of the estimation
+    settings: Mapping[str, Any]  # options of the estimation
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -37,7 +36,7 @@ class Job:
     def fingerprint(self) -> str:
         """Return a digest of everything except the pairs that the results depend on."""
         cameras = [[c.model, *c.params] if isinstance(c, Camera) else c.tolist() for c in self.cameras or ()] or None
-        settings = [self.model, cameras, self.ignored, self.seed, dict(self.settings)]
+        settings = [self.model, cameras, self.ignored, dict(self.settings)]
         parts = [*settings, source_digest(), installed_versions()]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -50,7 +49,7 @@ class Job:
             matches, indices = source.read()
             known = known_arguments(matches) | dict(zip(("K1", "K2"), self.cameras or (), strict=False))
             used = {"scores", *MODELS[self.model].arguments}.difference(self.ignored)
-            return {"x1": matches.x1, "x2": matches.x2, "seed": self.seed} | {name: known[name] for name in used}
+            return {"x1": matches.x1, "x2": matches.x2} | {name: known[name] for name in used}
 
         (result,) = estimate_many(MODELS[self.model].name, [load], workers=1, **self.settings)
         if isinstance(result, Failure):

@@ -24,9 +24,7 @@ _SHOWN = 10
 
 def make_job(model: Kind, cameras: Cameras | None, asked: Shared) -> Job:
     """Return the settings of a run from the options of a command."""
-    shared = {name: value for name, value in asked.settings.items() if name != "seed"}
-    seed = asked.settings.get("seed", 0)
-    return Job(model=model, cameras=cameras, ignored=asked.ignored(model), seed=seed, settings=shared)
+    return Job(model=model, cameras=cameras, ignored=asked.ignored(model), settings=asked.settings)
 
 
 def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None, pair: str | None) -> None:

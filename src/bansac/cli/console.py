@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from bansac.compiled.announcement import is_quiet, redirect_announcement
+from bansac.compiled.clock import KERNELS
 from bansac.executors import CURRENT_ITEM, handling
 from bansac.executors.progress_bar import bar_columns
 from bansac.matches.storage import to_json
@@ -168,17 +169,22 @@ def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], Non
 
 
 def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
-    """Return a function that counts units and writes a line at most every ``_INTERVAL`` seconds."""
+    """Return a function that counts units and writes a line at most every ``_INTERVAL`` seconds.
+
+    The time left follows from the units after the last compilation.
+    """
     started = written = time.monotonic()
-    count = done
+    count, compiled = done, KERNELS["compiled"]
 
     def advance() -> None:
-        nonlocal count, written
+        nonlocal started, written, done, count, compiled
         count, now = count + 1, time.monotonic()
+        if KERNELS["compiled"] > compiled:
+            started, done, compiled = now, count, KERNELS["compiled"]
         if now - written >= _INTERVAL:
             written = now
-            left = (now - started) * (total - count) / (count - done)
-            _show_wait(f"bansac: {count} of {total} {what} are done, about {left:.0f} s left")
+            left = f", about {(now - started) * (total - count) / (count - done):.0f} s left" if count > done else ""
+            _show_wait(f"bansac: {count} of {total} {what} are done{left}")
 
     return advance
 

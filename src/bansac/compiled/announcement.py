@@ -34,7 +34,8 @@ class Announcement:
         if kept:
             self._say_once(f"{what}, once")
         else:
-            self.warn(f"{what}, in every process, because no cache folder is writable (set NUMBA_CACHE_DIR)")
+            where = "install with BANSAC_KERNELS=1, or set NUMBA_CACHE_DIR to a folder that is"
+            self.warn(f"{what}, in every process, because no cache folder is writable ({where})")
 
     def warn(self, line: str) -> None:
         """Raise a warning once in a program: its worker processes raise none."""

@@ -8,12 +8,14 @@ from bansac.compiled.announcement import ANNOUNCEMENT
 TESTED = (0, 61), (0, 68)
 
 if TESTED[0] <= numba.version_info.short <= TESTED[1]:
+    from bansac.compiled.numba_private.cache import find_folders as find_folders
     from bansac.compiled.numba_private.dispatchers import COMPILER_LOCK as COMPILER_LOCK
     from bansac.compiled.numba_private.dispatchers import make_dispatcher as make_dispatcher
     from bansac.compiled.numba_private.structs import define_struct as define_struct
 else:
     from bansac.compiled.plain import COMPILER_LOCK as COMPILER_LOCK
     from bansac.compiled.plain import define_struct as define_struct
+    from bansac.compiled.plain import find_folders as find_folders
     from bansac.compiled.plain import make_dispatcher as make_dispatcher
 
     _OLDEST, _NEWEST = (".".join(map(str, version)) for version in TESTED)

@@ -4,13 +4,14 @@ Numba notices an edited function, but not an edited callee of a cached function.
 The kernels of user-defined problems are cached elsewhere, beside the user's modules, and are never touched.
 """
 
+import os
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from bansac.compiled.backend import make_dispatcher
+from bansac.compiled.backend import find_folders
 from bansac.compiled.pack import PACK_FILE, open_pack
 from bansac.compiled.source import PACKAGE
 
@@ -19,22 +20,20 @@ _SUFFIXES = (".nbi", ".nbc")
 
 
 def cache_folders(packages: Iterable[Path] = (PACKAGE,)) -> tuple[Path, ...]:
-    """Return the existing folders in which Numba caches the kernels of these packages, by default of this one.
+    """Return the existing folders in which the kernels of these packages are cached, by default of this one.
 
-    They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules or, if that
-    is not writable, in the user's cache folder.
+    They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules. If these
+    are not writable, they are only read, and new kernels are written to the next one, or to the user's cache folder.
     """
     sources: dict[Path, Path] = {}
     for module in sorted(module for package in packages for module in package.rglob("*.py")):
         sources.setdefault(module.parent, module)
-    folders = []
+    folders: list[str] = []
     for module in sources.values():
         # A dummy function with the path of the module. Importing the module to get a real one would be slow.
         code = (lambda: None).__code__.replace(co_filename=str(module))
-        folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
-        if folder is not None and Path(folder).is_dir():
-            folders.append(Path(folder))
-    return tuple(folders)
+        folders += find_folders(FunctionType(code, {"__name__": "bansac"}))
+    return tuple(Path(folder) for folder in folders if os.path.isdir(folder))
 
 
 def inspect_cache() -> dict[str, Any]:

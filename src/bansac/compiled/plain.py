@@ -29,6 +29,11 @@ def make_dispatcher(
         return njit(*arguments, **options)(function)
 
 
+def find_folders(function: Callable[..., Any]) -> list[str]:
+    """Return the folder of the cache, as ``numba_private.cache.find_folders``."""
+    return [path for path in (make_dispatcher(function).stats.cache_path,) if path]
+
+
 def define_struct(proxy: type, struct: type, fields: Sequence[str]) -> None:
     """Let kernels create a struct and read its fields, as ``numba_private.structs.define_struct``."""
     structref.register(struct)

@@ -36,7 +36,7 @@ from bansac.estimate.damped_least_squares import differentiate
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
-from bansac.estimate.two_views import as_rays
+from bansac.estimate.two_views import as_depths, as_rays
 from bansac.evidence.duplicate_points import groups_of_equals
 from bansac.evidence.noise_scale import LARGEST, SMALLEST, estimate_threshold
 from bansac.evidence.significance import significance_form
@@ -56,8 +56,9 @@ _Data = tuple[Floats, float, _Errors | None]
 
 # The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.
 _SINGULAR = 1e-11
-# Relative step of numerical derivatives, and the largest difference of equal residuals in thresholds.
-_STEP = 1e-5
+# Relative step of numerical derivatives, how small they are at 0, and the largest difference of equal residuals in
+# thresholds.
+_STEP, _ZERO = 1e-5, 1e-8
 _EQUAL = 1e-3
 # Points with a leverage above this multiple of the mean give no more information than at it.
 _LEVERAGE = 2.0
@@ -67,9 +68,9 @@ _FEW, _NONLINEAR, _STANDARD = 20, 0.3, 2.0
 # It is also doubtful if the threshold that the noise gives is above this multiple of the threshold of the run.
 _SMALL = 1.8
 # The last doubt is that chance inliers may hold more than the share _HELD of the information on a parameter, which is
-# the largest one that is subtracted. The points beyond the scale of the loss, up to _BEYOND times it, show how many
+# the largest one that is subtracted. The points beyond the scale of the loss, up to BEYOND times it, show how many
 # there are.
-_BEYOND, _HELD = 10.0, 0.5
+BEYOND, _HELD = 10.0, 0.5
 
 _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("fundamental", "planar"): "they agree with a homography",
@@ -88,7 +89,7 @@ class Covariance:
         Covariance of the p parameters.
     basis : (p, m) ndarray
         Derivatives of the m numbers of the model by the parameters. The numbers are those of ``result.model`` row by
-        row; for a pose the nine of R, then the three of t.
+        row; for a pose the nine of R, then the three of t, then the scale if depths are given.
     doubt : str
         Why the covariance may be too small, "" if nothing speaks against it.
     """
@@ -135,12 +136,13 @@ def covariance(
     ----------
     problem : str, callable or Problem
         The estimator of the result or its name, as for :func:`bansac.estimate_many`; or the :class:`bansac.Problem`
-        given to :func:`bansac.ransac`. A ``Problem`` needs ``linearize``, and ``tangent`` if its numbers are dependent.
+        given to :func:`bansac.ransac`. A ``Problem`` needs ``linearize``, and ``project`` if its numbers are dependent.
     result : Result
         The result, with success.
     *data, **cameras
-        The data of the run: the first arguments of the estimator, for example ``x1, x2, K1, K2``. If focal lengths were
-        estimated, the cameras are those of ``result.model``; the covariance is then that at these focal lengths.
+        The data of the run: the first arguments of the estimator, for example ``x1, x2, K1, K2``, and ``depth1`` and
+        ``depth2`` of a relative pose. If focal lengths were estimated, the cameras are those of ``result.model``; the
+        covariance is then that at these focal lengths.
 
     Returns
     -------
@@ -160,7 +162,8 @@ def covariance(
     The parameters are small changes of the model. Rotations and angles are in radians; ``R -> exp([w]) R`` turns by the
     vector w.
 
-    - relative_pose: w in the frame of camera 2, then t along two tangents of the unit sphere;
+    - relative_pose: w in the frame of camera 2, then t along two tangents of the unit sphere; with depths that the run
+      used, t in the unit of ``depth1``, then the logarithm of the scale if both images have depths;
     - absolute_pose: w in the frame of the camera, then t in the unit of the 3D points;
     - rigid_3d, similarity_3d: w in the frame of ``x2``, then t, then the scale of a similarity;
     - similarity: scale, angle, t;
@@ -175,8 +178,8 @@ def covariance(
     descriptors of one keypoint. Their size is measured by the residuals near the model. The covariance is that of the
     default refinement; the one of a least-squares estimate is a little smaller. With ``preset="paper"`` it
     is that of the Sampson distance. ``doubt`` says if there are few inliers, if the threshold is small for the noise,
-    if the configuration is "misfit" or "static", if chance inliers may hold much of the information on a parameter, or
-    if the residuals are not linear in the parameters within two standard deviations.
+    if the configuration is "misfit" or "static", if chance inliers may hold much of the information on a parameter, if
+    depths have a shift, or if the residuals are not linear in the parameters within two standard deviations.
 
     Examples
     --------
@@ -218,14 +221,18 @@ def covariance(
                 lambda step: errors(numbers + step @ chart.basis).T, derivatives, thresholds, definition, chart, doubt
             )
     threshold, derivatives = _threshold(definition, chart, result, unit), _linearize(definition, chart)[1]
+    if name == "relative_pose" and len(points) > 4 and result.model.scale is not None:
+        from bansac.estimate.depth_covariance import covariance_with_depths
+
+        return covariance_with_depths(result, points, threshold, chart.basis[:3, :9], doubt)
 
     def residuals_after(step: Floats) -> Floats:
-        return _linearize(definition, chart._replace(model=_project(definition, chart.after(step))))[0]
+        return _linearize(definition, chart._replace(model=project(definition, chart.after(step))))[0]
 
     return _estimate(residuals_after, derivatives, (threshold, threshold), definition, chart, doubt)
 
 
-def _project(problem: Problem, model: Floats) -> Floats:
+def project(problem: Problem, model: Floats) -> Floats:
     """Return a flat model that has moved in its tangent space, back on the manifold, in place."""
     problem.manifold[2](model, np.empty(problem.scratch_size))
     return model
@@ -269,9 +276,17 @@ def _read_rays(
     def errors(numbers: Floats) -> Floats:
         is_pose = numbers.size == 12
         E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers
-        return tangent_sampson(_project(problem, np.array(E).ravel()).reshape(3, 3), rays, *jacobians)
+        return tangent_sampson(project(problem, np.array(E).ravel()).reshape(3, 3), rays, *jacobians)
 
     return rays, unit, errors
+
+
+def _read_pose(
+    problem: Problem, x1: Any, x2: Any, K1: Any = None, K2: Any = None, depth1: Any = None, depth2: Any = None
+) -> _Data:
+    rays, unit, errors = _read_rays(problem, x1, x2, K1, K2)
+    depths = as_depths(depth1, depth2, rays.shape[1])
+    return (rays if depths is None else np.vstack([rays, depths])), unit, errors
 
 
 def _read_projections(problem: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Data:
@@ -292,7 +307,7 @@ def _reader(name: str, problem: Problem) -> Callable[..., _Data]:
     """Return the function that reads the data of an estimator; those of a problem of the caller are one array."""
     of_cameras: dict[str, Callable[..., _Data]] = {
         "essential": _read_rays,
-        "relative_pose": _read_rays,
+        "relative_pose": _read_pose,
         "absolute_pose": _read_projections,
     }
     return of_cameras.get(name, _read_matches if name and problem.traits.are_matches else _read_points)
@@ -303,8 +318,18 @@ def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
     if name in _CHARTS:
         return _CHARTS[name](problem, model, data)
     flat = np.array(model, dtype=np.float64).ravel()
-    directions = np.array(_BASES[name](model), dtype=np.float64) if name in _BASES else problem.tangent_basis(flat)
+    directions = np.array(_BASES[name](model), dtype=np.float64) if name in _BASES else _tangents(problem, flat)
     return _Chart(data, flat, directions, directions)
+
+
+def _tangents(problem: Problem, model: Floats) -> Floats:
+    """Return the directions of ``tangent``; without it those in which the models of ``project`` change, if any."""
+    if problem.project is None or problem.tangent is not None:
+        return problem.tangent_basis(model)
+    sizes = _STEP * np.maximum(np.abs(model), 1.0)
+    changes = differentiate(lambda step: project(problem, model + step), np.diag(sizes)) / sizes
+    directions, lengths, _ = np.linalg.svd(changes)
+    return np.asarray(directions.T[lengths > _ZERO * lengths[0]])
 
 
 def _along_similarity(model: Floats) -> list[ArrayLike]:
@@ -404,23 +429,33 @@ def _estimate(
     residuals = evaluate(np.zeros(p))
     distances = lengths_of_errors(residuals.T)
     scale = biweight_scale(distances, problem, threshold)
-    near, beyond = distances < scale, (distances >= scale) & (distances < _BEYOND * scale)
+    near, beyond = distances < scale, (distances >= scale) & (distances < BEYOND * scale)
     tested, points, _ = significance_form(problem, chart.data, chart.model)
     groups = groups_of_equals(tested, np.compress(near, points, axis=1), of_data)
     moves, rounding = (derivatives[near], derivatives[beyond]), _rounding(chart.data) ** 2 / 12.0
-    matrix, share = _spread(residuals[:, near], *moves, problem.traits.codimension, groups, scale, rounding)
+    matrix, share = spread(residuals[:, near], *moves, problem.traits.codimension, groups, scale, rounding)
     errors = len(residuals) * np.unique(groups).size
+    doubt = find_doubt(matrix, errors, share, lambda step: evaluate(step)[:, near], threshold, doubt)
+    return Covariance(matrix, chart.basis, doubt)
+
+
+def find_doubt(matrix: Floats, errors: int, share: float, evaluate: _Errors, threshold: float, doubt: str) -> str:
+    """Return why a covariance may be too small, by default this ``doubt``.
+
+    ``errors`` is the number of independent ones, ``share`` is that of chance inliers. ``evaluate`` returns the
+    residuals of the inliers after a change of the parameters.
+    """
+    p = len(matrix)
     if errors < _FEW * p:
-        return Covariance(matrix, chart.basis, f"{errors} independent errors of inliers are few for {p} parameters")
+        return f"{errors} independent errors of inliers are few for {p} parameters"
+    residuals = evaluate(np.zeros(p))
     variances, axes = np.linalg.eigh(matrix)
     for step in _STANDARD * np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T:
-        after, before = evaluate(step)[:, near], evaluate(-step)[:, near]
-        curved = np.linalg.norm(after + before - 2.0 * residuals[:, near])
+        after, before = evaluate(step), evaluate(-step)
+        curved = np.linalg.norm(after + before - 2.0 * residuals)
         if not curved <= _NONLINEAR * np.linalg.norm(after - before) + _EQUAL * threshold:
-            return Covariance(matrix, chart.basis, "the residuals are not linear within two standard deviations")
-    if not doubt and share > _HELD:
-        doubt = f"chance inliers may hold {share:.0%} of the information on a parameter"
-    return Covariance(matrix, chart.basis, doubt)
+            return "the residuals are not linear within two standard deviations"
+    return doubt or (f"chance inliers may hold {share:.0%} of the information on a parameter" if share > _HELD else "")
 
 
 def _doubt_of_result(problem: Problem, result: Result) -> str:
@@ -446,7 +481,7 @@ def _rounding(data: Floats) -> float:
     return min(steps) if steps and are_rounded else 0.0
 
 
-def _spread(
+def spread(
     residuals: Floats, moves: Floats, beyond: Floats, codimension: int, groups: Ints, scale: float, rounding: float
 ) -> tuple[Floats, float]:
     """Return A^-1 B A^-1 over points within the scale of the biweight loss, and the share of chance inliers.
@@ -477,7 +512,7 @@ def _spread(
     if not min(np.linalg.det(outside).min(), slope * values[0]) > _SINGULAR:
         raise ValueError("the inliers do not determine the model: one of them alone determines a parameter")
     axes = axes / np.sqrt(values)  # the information is 1 along each of them
-    shares, along = np.linalg.eigh(axes.T @ other @ axes / (_BEYOND**codimension - 1.0))
+    shares, along = np.linalg.eigh(axes.T @ other @ axes / (BEYOND**codimension - 1.0))
     axes = axes @ along
     left = slope * (1.0 - np.minimum(shares, _HELD))
     half = np.linalg.solve(outside, scores[:, :, None])[:, :, 0] @ (axes / left) @ axes.T @ root

@@ -1,7 +1,6 @@
 """Estimation of many pairs on all cores, in threads or in processes (:mod:`bansac.executors`).
 
-The seed of a pair depends on its index and not on the worker. So the results are the same, bit for bit, for any number
-of workers.
+A result is that of a call of its own, so the results are the same, bit for bit, for any number of workers.
 """
 
 import contextlib
@@ -9,16 +8,16 @@ import functools
 import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import ransac
-from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
+from bansac.estimate.presets import SHARED_ARGUMENTS, Arguments, Threshold, check_names, resolve_options
 from bansac.estimate.result import Model, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
-from bansac.maths.rng import derive_seed
 from bansac.maths.validate import as_integer, check_name
 from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.problem import Problem
@@ -57,8 +56,32 @@ class Failure:
         return iter((None, np.empty(0, np.bool_)))
 
 
+class PairArguments(Arguments, total=False):
+    """The keyword arguments of the estimators that pairs can share."""
+
+    threshold: Threshold
+    K: Any
+    K1: Any
+    K2: Any
+    image_size1: Any
+    image_size2: Any
+    gravity1: ArrayLike | None
+    gravity2: ArrayLike | None
+    depth1: ArrayLike | None
+    depth2: ArrayLike | None
+
+
+class ManyArguments(PairArguments, total=False):
+    """The keyword arguments of :func:`bansac.iter_estimates`."""
+
+    workers: int | None
+    executor: Literal["threads", "processes"]
+    on_error: Literal["return", "raise"]
+    max_pending: int | None
+
+
 def estimate_many(
-    problem: str | Problem | Callable[..., Result[Model]], pairs: Iterable[Any], **settings: Any
+    problem: str | Problem | Callable[..., Result[Model]], pairs: Iterable[Any], **settings: Unpack[ManyArguments]
 ) -> list[Result[Model] | Failure]:
     """Estimate the models of many pairs of images, on all cores; return the results of :func:`bansac.iter_estimates`.
 
@@ -95,7 +118,7 @@ def iter_estimates(
     executor: Literal["threads", "processes"] = "threads",
     on_error: Literal["return", "raise"] = "return",
     max_pending: int | None = None,
-    **arguments: Any,
+    **arguments: Unpack[PairArguments],
 ) -> Generator[Result[Model] | Failure, None, None]:
     """Estimate the models of many pairs of images on all cores, and yield the results one by one.
 
@@ -136,9 +159,8 @@ def iter_estimates(
         smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
     **arguments
         Arguments of all calls: those of the estimator except the points, for example ``threshold``, ``preset``, ``K1``
-        or ``gravity1``, and single options (:class:`bansac.Options`). The seed of a pair is ``derive_seed(seed,
-        index)`` (:mod:`bansac.maths.rng`), which is ``result.seed``. A call of the estimator with it gives the same
-        result.
+        or ``gravity1``, and single options (:class:`bansac.Options`). All pairs have the same ``seed``, so that a
+        call of the estimator for one pair gives the same result.
 
     Yields
     ------
@@ -224,7 +246,7 @@ def _hand_out(
             yield answer
 
 
-def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Any]:
+def _prepare(problem: Any, arguments: Mapping[str, Any]) -> Callable[[int, Any], Any]:
     """Check the problem and the arguments of all pairs; return the function that estimates one pair."""
     function: Callable[..., Result] = functools.partial(ransac, problem)
     names: tuple[str, ...] = ()
@@ -234,18 +256,20 @@ def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], An
     parameters: Mapping[str, inspect.Parameter] = inspect.signature(function).parameters
     own = {*names, *(name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)}
     settings = {name: value for name, value in arguments.items() if name not in own or name in SHARED_ARGUMENTS}
+    of_call = ManyArguments.__annotations__.keys() - PairArguments.__annotations__.keys()
+    others = (*sorted(of_call), *sorted(own - {"threshold"}), *SHARED_ARGUMENTS)
+    check_names([name for name in settings if name not in others], others)
     threshold = arguments.get("threshold")
     resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
     attributes = {"scores": "scores"} if resolved.uses_scores(problem) else {}
     attributes |= {name: name.removeprefix("image_") for name in names}
-    return functools.partial(_estimate, function, tuple(parameters), arguments, resolved.seed or 0, attributes)
+    return functools.partial(_estimate, function, tuple(parameters), arguments, attributes)
 
 
 def _estimate(
     function: Callable[..., Result],
     order: tuple[str, ...],
-    common: dict[str, Any],
-    seed: int,
+    common: Mapping[str, Any],
     attributes: Mapping[str, str],
     index: int,
     pair: Any,
@@ -255,7 +279,7 @@ def _estimate(
         if callable(pair):
             pair = pair()
         positional, named = _arguments(pair, attributes)
-        settings = common | {"seed": derive_seed(seed, index)} | named
+        settings = {**common, **named}
         for name in order[: len(positional)]:
             settings.pop(name, None)
         return function(*positional, **settings)

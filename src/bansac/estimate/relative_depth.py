@@ -8,6 +8,7 @@ The last fit uses the points and the depths, each with its noise.
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -266,20 +267,42 @@ def _scaled(model: Floats, depths: Floats, seen: Floats) -> Floats:
 
 
 def _fit(model: Floats, data: Floats, residuals: Floats) -> Floats:
-    """Return the model that inliers give, weighted by the noise of their points and of their depths.
+    """Return the model that inliers give, weighted by the noise of their points and of their depths."""
+    problem, (data, scale) = RELATIVE_DEPTH, _weigh(model, data, residuals, np.full(residuals.size, True))
+    manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
+    fitted = model.copy()
+    minimize_near(manifold, work, data, scale**2, BIWEIGHT, _STEPS, 1e-4 / data.shape[1], fitted, scratch)
+    return fitted if np.isfinite(fitted).all() else model
+
+
+def _weigh(model: Floats, data: Floats, residuals: Floats, members: Bools) -> tuple[Floats, float]:
+    """Return data with the weight of the depths of ``members``, and the scale of the loss.
 
     A depth that no image has is that of the model, with no weight.
     """
-    noise, known = max(_SIGMA * float(np.median(residuals)), 1e-12), (data[4:] > 0.0).any(axis=0)
-    some = np.compress(known, data, axis=1)
+    noise, known = max(_SIGMA * float(np.median(residuals[members])), 1e-12), (data[4:] > 0.0).any(axis=0)
+    some = np.compress(members & known, data, axis=1)
     weight = (_noise_of_depths(model, some) / noise) ** 2 * max(1.0, some.shape[1] / _DISTINCT)
     data = _with_weights(data, weight)
     data[4:6, ~known] = _triangulate(model, data[:4])[:, ~known] * [[1.0], [model[7]]]
     data[6, ~known] = _FREE * weight
-    problem, square, fitted = RELATIVE_DEPTH, (_SCALE * noise) ** 2, model.copy()
-    manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
-    minimize_near(manifold, work, data, square, BIWEIGHT, _STEPS, 1e-4 / data.shape[1], fitted, scratch)
-    return fitted if np.isfinite(fitted).all() else model
+    return data, _SCALE * noise
+
+
+def last_fit(pose: RelativePose, data: Floats, inliers: Bools, residuals: Floats) -> tuple[Any, ...]:
+    """Return the model of a pose, the matches of its last fit, the depths that it used, and those of the model.
+
+    The last items are what ``_weigh`` returns. ``data`` are matches with depths (6 x N).
+    """
+    model, shifts = _model_of(*pose), np.array([pose.shift1 or 0.0, pose.shift2 or 0.0])
+    model[7] = pose.scale or 1.0
+    seen = _triangulate(model, data[:4])
+    members = inliers & (seen > 0.0).all(axis=0)
+    agree = _agree(data[4:, members], seen[:, members])
+    if not agree.any():
+        raise ValueError("the depths do not fit the pose: they are those of other data")
+    depths = np.where((data[4:] > 0.0) & agree[:, None], np.maximum(data[4:] - shifts[:, None], 0.0), 0.0)
+    return model, members, depths, seen, *_weigh(model, np.vstack([data[:4], depths]), residuals, members)
 
 
 def _with_weights(data: Floats, weight: float) -> Floats:

@@ -331,13 +331,13 @@ def estimate_relative_pose(
 
         data = np.vstack([request.data, np.tile(verticals, request.data.shape[1])])
         request = replace(request, problem=upright(request.problem), data=data)
-    depths = _as_depths(depth1, depth2, request.data.shape[1])
+    depths = as_depths(depth1, depth2, request.data.shape[1])
     if depths is not None:
         return _solve_with_depths(request, jacobians, depths)
     return solve(request, functools.partial(_as_pose, jacobians))
 
 
-def _as_depths(depth1: ArrayLike | None, depth2: ArrayLike | None, n: int) -> Floats | None:
+def as_depths(depth1: ArrayLike | None, depth2: ArrayLike | None, n: int) -> Floats | None:
     """Return the depths of both images (2 x n), 0 if they are unknown; None if all are."""
     if depth1 is None and depth2 is None:
         return None

@@ -95,7 +95,7 @@ def measure_matching() -> float:
 
 def measure_estimation(sources: Sequence[Source]) -> tuple[float, list[Row]]:
     """Return the mean seconds of a pair, and the rows."""
-    job = Job(model=MODEL, cameras=None, ignored=(), seed=0, settings={"sampler": "bansac"})
+    job = Job(model=MODEL, cameras=None, ignored=(), settings={"sampler": "bansac"})
     for source in sources[:3]:
         job.estimate(source)
     started = time.process_time()

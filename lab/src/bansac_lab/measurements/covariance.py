@@ -6,16 +6,18 @@ covariance is right. Divided by the number of parameters, its mean is then 1, an
 quantile. Runs without success, and those whose inliers do not determine the model, do not count.
 
 Some cases are awkward: matches that occur three times, few matches or few inliers, a corridor along the optical axis,
-and a long lens. They have a second table, with the share of the covariances that are doubted.
+a long lens, and depths. They have a second table, with the share of the covariances that are doubted.
 """
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import bansac
 from bansac.geometry import apply_transform
+from bansac.synthetic import epipolar_matches, with_depths
 from bansac.synthetic.mask import draw_inliers
 from bansac.synthetic.two_views import camera_pair, image_extent, observe, viewing_rays
 from bansac_lab.known_scenes import FUNCTIONS, SCENES, KnownScene, known_scene
@@ -67,10 +69,31 @@ def _views(
     return KnownScene((scene.x1, scene.x2, K, K), inliers, np.append(R, t))
 
 
+def _depths(name: str, seed: int, *, inlier_ratio: float, **errors: Any) -> KnownScene:
+    """Return 200 matches with depths; t is in the unit of the first ones, and the scale is a number of the model."""
+    scene: Any = epipolar_matches(200, inlier_ratio, NOISE, seed)
+    measured = with_depths(scene, seed=seed, **errors)
+    exact: Any = with_depths(scene, seed=seed, **(errors | {"depth_noise": 0.0, "shift": 0.0}))
+    k = np.argmax(scene.inliers)
+    first = exact.depth1[k] / scene.points[k, 2]
+    second = exact.depth2[k] / (scene.R @ scene.points[k] + scene.t)[2]
+    numbers = np.concatenate([scene.R.ravel(), first * scene.t, [second / first]])
+    depths: Any = {"depth1": measured.depth1, "depth2": measured.depth2}
+    return KnownScene((scene.x1, scene.x2, scene.K, scene.K), scene.inliers, numbers, depths)
+
+
 CASES = {"300 points": _plain(300, 1.0), "300 points, half outliers": _plain(300, 0.5), "60 points": _plain(60, 1.0)}
 """Cases of all estimators."""
 
 _MATCHES, _POSE = ("homography", "fundamental", "relative_pose", "absolute_pose"), ("relative_pose",)
+_WITH_DEPTHS = {
+    "depths, noise of 2 %": partial(_depths, inlier_ratio=0.5, depth_noise=0.02),
+    "depths, noise of 5 %": partial(_depths, inlier_ratio=0.5),
+    "depths, noise of 5 %, smooth": partial(_depths, inlier_ratio=0.5, smooth=True),
+    "depths, noise of 5 %, smooth, 20% inliers": partial(_depths, inlier_ratio=0.2, smooth=True),
+    "depths, noise of 5 %, shift of 0.5": partial(_depths, inlier_ratio=0.5, shift=0.5),
+    "depths, noise of 20 %, smooth": partial(_depths, inlier_ratio=0.5, depth_noise=0.2, smooth=True),
+}
 AWKWARD: dict[str, tuple[tuple[str, ...], Draw]] = {
     "every match three times": (_MATCHES, _repeated),
     "three detections of every point": (_MATCHES, partial(_repeated, own=0.1)),
@@ -79,6 +102,7 @@ AWKWARD: dict[str, tuple[tuple[str, ...], Draw]] = {
     **{f"corridor, {ratio:.0%} inliers": (_POSE, partial(_views, inlier_ratio=ratio)) for ratio in (0.3, 0.5)},
     "long lens": (_POSE, partial(_views, inlier_ratio=0.5, focal_ratio=4.0, depths=(4, 12))),
     "long lens, distant points": (_POSE, partial(_views, inlier_ratio=0.5, focal_ratio=8.0, depths=(40, 60))),
+    **{case: (_POSE, draw) for case, draw in _WITH_DEPTHS.items()},
 }
 """Awkward cases, with their estimators."""
 
@@ -115,15 +139,15 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def normalised_error(name: str, scene: KnownScene, seed: int) -> tuple[float, int, bool] | None:
     """Return the normalised squared error, the number of parameters, and whether there is a doubt; None without."""
-    result = FUNCTIONS[name](*scene.arguments, seed=seed)
-    if not result.success:
+    result = FUNCTIONS[name](*scene.arguments, seed=seed, **scene.depths)
+    if not result.success or (scene.depths and result.model.scale is None):
         return None
     try:
-        covariance = bansac.covariance(name, result, *scene.arguments)
+        covariance = bansac.covariance(name, result, *scene.arguments, **scene.depths)
     except ValueError:  # undetermined
         return None
     numbers, true = np.concatenate([np.ravel(part) for part in result.model]), scene.model.ravel()
-    change = true - numbers
+    change = true - (np.append(numbers, result.model.scale) if scene.depths else numbers)
     if name in ("line", "plane", "essential", "fundamental"):  # of either sign
         change = min(change, -true - numbers, key=np.linalg.norm)
     if name == "ellipse":
@@ -142,11 +166,11 @@ def table(document: Document) -> Table:
 
 
 def awkward_table(document: Document) -> Table:
-    """Return the table of the awkward cases with doubts: coverage, share of doubts, and the coverage of the others."""
+    """Return the table of the cases with depths or with doubts: coverage, doubts, and the coverage of the others."""
     rows = []
     for case, name in ((case, name) for case, (names, _) in AWKWARD.items() for name in names):
         cell = document["problems"].get(name, {}).get(case)
-        if cell is not None and cell["doubted"] >= 1.0 - COVERED:
+        if cell is not None and (case in _WITH_DEPTHS or cell["doubted"] >= 1.0 - COVERED):
             rest = cell["coverage_without_doubt"]
             figures = (share(cell["coverage"]), share(cell["doubted"]), "" if rest is None else share(rest))
             rows.append([case, f"`{name}`", *figures])

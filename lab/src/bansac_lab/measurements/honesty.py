@@ -155,7 +155,7 @@ def known_runs(setup: Setup, problem: str, data: str) -> Iterator[Row]:
     """Yield whether runs have a right model, and whether it is a success."""
     n, inlier_ratio, noise = POWER[data]
     for seed in range(_fewer(setup.runs, n)):
-        arguments, inliers, _ = known_scene(PROBLEMS[problem], n, inlier_ratio, noise, seed)
+        arguments, inliers, *_ = known_scene(PROBLEMS[problem], n, inlier_ratio, noise, seed)
         options: dict[str, Any] = {} if problem in KINDS else {"max_iterations": 20_000}
         if problem in KINDS and n > 100:
             options["scores"] = np.where(inliers, 0.9, 0.1) + np.random.default_rng(seed).uniform(-0.1, 0.1, n)

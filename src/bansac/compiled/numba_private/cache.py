@@ -3,14 +3,18 @@
 ``FunctionCache``
     Gain: a full disk is a warning. The options are part of the key; with Numba's key, a copy with fast-math or without
     wrappers could replace another. The folder is looked up on the first use: .1 ms for each of the kernels that are not
-    called. Numba's tables for compilation are not filled before code is loaded: .3 s of the first call of a process.
-    Assumption: the methods that ``_FolderCache`` overrides read and write all files. A dispatcher calls
-    ``load_overload`` before and ``save_overload`` after a compilation, and needs no other method of a cache.
+    called. Kernels in read-only folders are used, which Numba ignores. Numba's tables for compilation are not filled
+    before code is loaded: .3 s of the first call of a process.
+    Assumption: the methods that ``_FolderCache`` overrides read and write all files. The first of ``_locator_classes``
+    whose ``ensure_cache_path`` raises no OSError has the folder. A dispatcher calls ``load_overload`` before and
+    ``save_overload`` after a compilation, and needs no other method of a cache.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
+import itertools
 import pickle
 import signal
 import threading
@@ -25,7 +29,7 @@ from numba.core.caching import FunctionCache
 from bansac.compiled.announcement import ANNOUNCEMENT
 from bansac.compiled.clock import KERNELS
 from bansac.compiled.numba_private.files import CheckedFile
-from bansac.compiled.numba_private.loading import CompiledCode, rebuild
+from bansac.compiled.numba_private.loading import READ_ONLY, CompiledCode, rebuild
 from bansac.compiled.pack import Kernel, PackError, open_pack
 from bansac.compiled.source import holds_kernels
 
@@ -47,7 +51,7 @@ class CheckedCache:
 
     @cached_property
     def _folder(self) -> _FolderCache | None:
-        """The cache in a folder; None if the function has no file or no folder can be written to."""
+        """The cache in folders; None if the function has no file or there is no folder."""
         try:
             return _FolderCache(self._function, self._options)
         except RuntimeError as error:
@@ -57,7 +61,7 @@ class CheckedCache:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder; None if there is none."""
+        """The folder that is written, or else read; None if there is none."""
         return self._folder.cache_path if self._folder else None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
@@ -67,7 +71,7 @@ class CheckedCache:
             if found is None and self._folder:
                 found = self._folder.load_overload(signature, target_context)
         if found is None and holds_kernels(self._function.__code__.co_filename):
-            ANNOUNCEMENT.begin(reason, kept=self._folder is not None)
+            ANNOUNCEMENT.begin(reason, kept=self._folder is not None and self._folder.is_written)
         KERNELS["loaded"] += found is not None
         return found
 
@@ -92,15 +96,15 @@ class CheckedCache:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
         try:
-            with self.writing:
-                if self._folder:
+            if self._folder and self._folder.is_written:
+                with self.writing:
                     self._folder.save_overload(signature, data)
         except OSError as error:
             ANNOUNCEMENT.warn(f"a compiled kernel cannot be cached: {error}")
 
 
 class _FolderCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache with checked files and with the options in the key."""
+    """Numba's cache with checked files, with read-only folders and with the options in the key."""
 
     _impl_class = CompiledCode
 
@@ -108,7 +112,12 @@ class _FolderCache(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         self._options = options
         name, stamp = f"{self._impl.filename_base}-bansac", self._impl.locator.get_source_stamp()
-        self._cache_file = CheckedFile(self._cache_path, name, stamp)
+        self.is_written = type(self._impl.locator) not in READ_ONLY
+        file = inspect.getfile(function)
+        found = (kind.from_function(function, file) for kind in READ_ONLY)
+        paths = (locator.get_cache_path() for locator in found if locator)
+        self.earlier = list(itertools.takewhile(lambda path: path != self._cache_path, paths))
+        self._cache_file = CheckedFile(self._cache_path, name, stamp, self.earlier)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load compiled code, without Numba's tables for compilation, which ``Cache.load_overload`` fills first."""
@@ -118,6 +127,12 @@ class _FolderCache(FunctionCache):  # type: ignore[misc]
     def _index_key(self, signature: Any, codegen: Any) -> Any:
         key = super()._index_key(signature, codegen)
         return (*key, self._options, name_kernel(self._py_func, signature, self._options))
+
+
+def find_folders(function: Callable[..., Any]) -> list[str]:
+    """Return the folders in which compiled code of a function is looked up; the last one is written if that can be."""
+    folder = CheckedCache(function, {})._folder
+    return [*folder.earlier, folder.cache_path] if folder else []
 
 
 def name_kernel(function: Callable[..., Any], signature: Any, options: str) -> str:

@@ -152,7 +152,7 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
         state.library._ensure_finalized()
         state.cr = state.cr._replace(cfunc=Entry())
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
-        state.reload_init.extend(state.library._reload_init)
+        state.reload_init.extend(getattr(state.library, "_reload_init", ()))  # Numba 0.61: none
         return True
 
 

@@ -9,6 +9,7 @@ import glob
 import hashlib
 import pickle
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,19 @@ _DIGEST_SIZE = 16
 
 
 class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
-    """An index, which maps signatures to data files, and the data files; each begins with a checksum of the rest."""
+    """An index, which maps signatures to data files, and the data files; each begins with a checksum of the rest.
+
+    Files of the folders ``earlier`` are read first, and never written.
+    """
+
+    def __init__(self, folder: str, name: str, stamp: Any, earlier: Sequence[str] = ()) -> None:
+        super().__init__(folder, name, stamp)
+        self._earlier = [CheckedFile(one, name, stamp) for one in earlier]
+
+    def load(self, key: Any) -> Any:
+        """Load an entry; None if no folder has it."""
+        found = (load(key) for load in (*(file.load for file in self._earlier), super().load))
+        return next((entry for entry in found if entry is not None), None)
 
     def _load_index(self) -> dict[Any, str]:
         try:

@@ -7,6 +7,7 @@ needs only the runtime of ``rtsys``; Numba fills its tables before each compilat
 of an ``Environment``, and never its globals.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,8 +23,23 @@ class Entry:
     """Identity of a function without machine code."""
 
 
+def _require_folder(locator: Any) -> None:
+    """Accept the folder of a locator if it exists."""
+    if not os.path.isdir(locator.get_cache_path()):
+        raise FileNotFoundError(locator.get_cache_path())
+
+
+READ_ONLY: list[Any] = [
+    type(kind.__name__, (kind,), {"ensure_cache_path": _require_folder})
+    for kind in CompileResultCacheImpl._locator_classes
+]
+"""Numba's locators of cache folders, for folders that are not writable."""
+
+
 class CompiledCode(CompileResultCacheImpl):  # type: ignore[misc]
     """Content of a cache file: what a call needs, and the LLVM code, which is needed if another kernel is compiled."""
+
+    _locator_classes = (*CompileResultCacheImpl._locator_classes, *READ_ONLY)
 
     def reduce(self, compiled: Any) -> Any:
         """Return the content of a file."""
