@@ -168,6 +168,18 @@ def test_a_flat_cloud_with_heights_against_depths_is_mirrored(estimate, shape):
     assert estimate(x1, x2 * [1, 1, -1]).inliers[200:].mean() > 0.95
 
 
+@pytest.mark.parametrize("are_last", [False, True])
+def test_mirrored_matches_among_many_wrong_ones_are_named_in_any_order(are_last):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-25, 25, (400, 3))
+        Y = X * [1, 1, -1] + rng.normal(0, 0.02, X.shape)
+        Y[slice(0, 320) if are_last else slice(80, 400)] = rng.uniform(-25, 25, (320, 3))
+        result = bansac.estimate_rigid_3d(X, Y)
+        assert not result.success
+        assert "mirrored" in result.message
+
+
 @compiled
 @motions
 @pytest.mark.parametrize("height", [0.0, 0.001, 0.1])

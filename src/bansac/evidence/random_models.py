@@ -144,10 +144,15 @@ def _distances(matches: Matches, sizes: Ints, exact: float) -> Floats:
 
 
 def count_mirrored(matches: Matches, distances: Floats) -> Ints:
-    """Return the largest support beside its sample, within each distance, of some models of mirrored matches."""
-    sets = matches.data[None].copy()
+    """Return the largest support beside its sample, within each distance, of some models of mirrored matches.
+
+    Half of the samples are inliers of the tested model: a wrong motion of mirrored matches has right ones near a plane.
+    """
+    inliers = matches.inliers
+    sets = np.repeat(np.take(matches.data, np.argsort(~inliers, kind="stable"), axis=1)[None], 2, axis=0)
     sets[:, matches.second[-1]] *= -1.0
-    hits, _ = _measure(matches.problem, sets, matches.data[:, :0], 0.0, distances, _SAMPLES)
+    few = np.array([max(np.count_nonzero(inliers), matches.problem.sample_size), inliers.size])
+    hits, _ = _measure(matches.problem, sets, matches.data[:, :0], 0.0, distances, _SAMPLES, few)
     return np.asarray(hits.max(axis=0, initial=0))
 
 
@@ -216,19 +221,26 @@ def _displacements(matches: Matches, copies: int) -> Floats:
 
 
 def _measure(
-    problem: Problem, sets: Floats, explained: Floats, near: float, distances: Floats, samples: int
+    problem: Problem,
+    sets: Floats,
+    explained: Floats,
+    near: float,
+    distances: Floats,
+    samples: int,
+    drawn: Ints | None = None,
 ) -> tuple[Ints, Ints]:
     """Return the matches within each distance of each model (models x distances), and the set of each model.
 
-    The models are those of ``samples`` random samples of each set. Those with half of the ``explained`` matches within
-    the root of ``near`` do not count.
+    The models are those of ``samples`` random samples of each set, of its first ``drawn`` matches or of all. Those with
+    half of the ``explained`` matches within the root of ``near`` do not count.
     """
+    drawn = np.full(len(sets), sets.shape[2]) if drawn is None else drawn
     most = len(sets) * samples * problem.max_models
     hits, owners = np.empty((most, distances.size), np.int64), np.empty(most, np.int64)
     work = np.empty((problem.max_models, problem.model_size)), np.empty(problem.scratch_size)
     sample, explained = np.empty(problem.sample_size, np.int64), np.ascontiguousarray(explained)
     squares = distances * distances
-    count = _write_hits(problem.of_samples, sets, explained, near, squares, samples, *work, sample, hits, owners)
+    count = _write_hits(problem.of_samples, sets, explained, near, squares, samples, drawn, *work, sample, hits, owners)
     return hits[:count], owners[:count]
 
 
@@ -240,6 +252,7 @@ def _write_hits(
     near: float,
     squares: Floats,
     samples: int,
+    drawn: Ints,
     models: Floats,
     scratch: Floats,
     sample: Ints,
@@ -252,7 +265,7 @@ def _write_hits(
     for k in range(sets.shape[0]):
         data = sets[k]
         for _ in range(samples):
-            draw_distinct(rng, n, sample, 0, sample.size)
+            draw_distinct(rng, drawn[k], sample, 0, sample.size)
             for row in range(functions.solve(data, sample, models, scratch)):
                 model = models[row]
                 functions.residuals(explained, model, 0, others.size, others)
