@@ -30,7 +30,7 @@ def plot_data(x1: ArrayLike, x2: ArrayLike | None, values: Floats, ax: Axes | No
     points = [as_points(name, x, 2 + spatial, len(values)) for name, x in (("x1", x1), ("x2", x2)) if x is not None]
     if ax is not None and spatial and ax.name != "3d":
         raise ValueError('ax must have projection="3d" for 3D points')
-    apart = x2 is not None and (spatial or (ax is None and _are_distant(*points)))
+    apart = x2 is not None and (spatial or (ax is None and are_distant(*points)))
     count = 1 + (apart and ax is None)
     axes = _new_axes(spatial=spatial, above=(count - 1) * layout.TITLE, count=count) if ax is None else [ax]
     for panel, x in zip(axes, points[-count:], strict=True):
@@ -48,7 +48,7 @@ def plot_data(x1: ArrayLike, x2: ArrayLike | None, values: Floats, ax: Axes | No
     return axes[0].figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
-def _are_distant(x1: Floats, x2: Floats) -> bool:
+def are_distant(x1: Floats, x2: Floats) -> bool:
     """Return whether all displacements of matches are longer than twice the extent of both sets."""
     return len(x1) > 0 and bool(np.abs(x2 - x1).min(axis=0).max() > 2.0 * np.ptp([x1, x2], axis=1).max())
 

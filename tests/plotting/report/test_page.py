@@ -117,6 +117,13 @@ def test_points_of_a_line_without_images(tmp_path):
     assert "<h1>40 points</h1>" in text
 
 
+def test_a_map_points_north_beside_pixels(tmp_path):
+    pixels = np.random.default_rng(0).uniform(0, 4000, (60, 2))
+    places = pixels * [0.5, -0.5] + [500_000, 4_649_776]
+    bansac.estimate_affine(pixels, places).report(tmp_path / "page.html", pixels, places)
+    assert [panel["upwards"] for panel in read_page(tmp_path / "page.html")[1]["panels"]] == [False, True]
+
+
 def test_the_page_marks_an_estimated_threshold_and_gives_the_first_one(case, tmp_path):
     result = case.result
     assert result.first_threshold == 2.0
@@ -181,6 +188,7 @@ def test_no_model_and_no_data(tmp_path):
         ({"x1": np.ones((5, 2)), "x2": np.ones((5, 2))}, ValueError, r"x1 must have shape \(200, 2\), got \(5, 2\)"),
         ({"x2": np.ones((5, 2))}, ValueError, r"x2 must have shape \(200, 2\), got \(5, 2\)"),
         ({"x2": np.ones((200, 3))}, ValueError, r"x2 must have shape \(200, 2\)"),
+        ({"x1": np.ones((200, 3)), "x2": np.ones((200, 3))}, ValueError, r"got points of space: see Result\.plot"),
         ({"x1": None}, ValueError, "x1 must be an array of real numbers, got NoneType"),
         ({"x2": None, "image2": np.zeros((9, 9))}, ValueError, "image2 must not be given without x2"),
         ({"image1": np.zeros(3)}, ValueError, "image1 must have shape"),

@@ -24,6 +24,7 @@ from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
 from bansac.matches.storage import to_plain, write_atomically
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_numbers, as_points
+from bansac.plotting.data import are_distant
 from bansac.plotting.layout import COLORS
 from bansac.plotting.report.epipolar import fundamental_of
 
@@ -69,6 +70,8 @@ def make_page(
 ) -> Page:
     """Return the page of a result; the arguments of :meth:`bansac.Result.show`, in pairs."""
     given = {"x1": points[0]} | ({} if points[1] is None else {"x2": points[1]})
+    if np.shape(points[0])[-1:] == (3,):
+        raise ValueError("x1 must be points of images or of the plane, got points of space: see Result.plot")
     sides = [as_points(name, x, 2, len(result.inliers)) for name, x in given.items()]
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
@@ -80,7 +83,8 @@ def make_page(
             pixels = read_image(image, color=True, argument=f"image{number}")
             jpeg = encode_jpeg(shrink(pixels, _SIDE)[0], _BYTES)
             size, url = (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{_encode(jpeg)}"
-        panels.append(_panel(x, size, url, upwards=len(sides) == 1))
+        of_map = number == 2 and size is None and are_distant(*sides)
+        panels.append(_panel(x, size, url, upwards=len(sides) == 1 or of_map))
     if title is None:
         names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
         title = " and ".join(names) or f"{len(sides[0])} {'matches' if len(sides) == 2 else 'points'}"
