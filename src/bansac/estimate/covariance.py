@@ -104,8 +104,8 @@ class Covariance:
 
     def __repr__(self) -> str:
         """Summarise the covariance in a few lines, with the standard deviations of the parameters."""
-        deviations = np.array2string(np.sqrt(np.diag(self.matrix)), precision=3)
-        return f"Covariance(standard deviations {deviations}, doubt {self.doubt!r})"
+        deviations = ", ".join(f"{deviation:.3g}" for deviation in np.sqrt(np.diag(self.matrix)))
+        return f"Covariance(standard deviations [{deviations}], doubt {self.doubt!r})"
 
     @property
     def of_model(self) -> Floats:
