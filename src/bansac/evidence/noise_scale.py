@@ -1,6 +1,7 @@
 """Estimation of the threshold from the residuals of a significant model.
 
 The threshold is the distance below which 99 % of the inliers lie. It is proportional to the scale sigma of the noise.
+Sigma is that of most inliers, so that of Gaussian noise 95 to 98 % of them lie below it.
 Sigma is estimated in alternation with the model, as in SIMFIT (Edstedt, Less Biased Noise Scale Estimation for
 Threshold-Robust RANSAC, arXiv 2503.13433, 2025). As in SIMFIT, two biases of the estimate are removed: the model was
 fitted to the same points, and the residuals are truncated at some distance. Here the residuals within this distance are
