@@ -154,7 +154,9 @@ def test_smooth_errors_of_depths_make_the_scale_less_certain():
 def test_the_covariance_has_the_units_of_the_depths():
     scene = depth_matches(200, 0.6, 0.5, 2)
     result = estimate(scene)
-    pose = RelativePose(result.model.R, 1e-3 * result.model.t, scale=1e7 * result.model.scale)
+    pose = RelativePose(
+        result.model.R, 1e-3 * result.model.t, scale=1e7 * result.model.scale, depth_used=result.model.depth_used
+    )
     other = covariance(replace(result, model=pose), scene, depth1=1e-3 * scene.depth1, depth2=1e4 * scene.depth2)
     unit = np.array([1, 1, 1, 1e-3, 1e-3, 1e-3, 1])
     np.testing.assert_allclose(other.matrix, covariance(result, scene).matrix * np.outer(unit, unit), rtol=1e-3)
@@ -198,6 +200,22 @@ def test_wrong_depths_of_one_image_are_left_out():
     assert "the depths of image 1 agree with the matches, and those of image 2 do not" in result.message
     np.testing.assert_allclose(np.linalg.norm(result.model.t), np.linalg.norm(alone.model.t), rtol=0.05)
     assert result.model.scale == alone.model.scale == 1.0
+    assert result.model.depth_used == alone.model.depth_used == "depth1"
+    found = bansac.covariance("relative_pose", result, scene.x1, scene.x2, scene.K, depth1=scene.depth1, depth2=wrong)
+    assert found.matrix.shape == (6, 6)
+
+
+def test_right_depths_of_few_inliers_are_kept_in_both_images():
+    for seed in range(8):
+        assert estimate(depth_matches(200, 0.1, 1.0, seed)).model.depth_used == "depth1 and depth2"
+
+
+def test_the_translation_has_the_unit_of_the_only_depths():
+    scene = depth_matches(200, 0.6, 0.3, 1, depth_noise=0.01)
+    unit = np.nanmedian(scene.depth2 / (scene.points @ scene.R.T + scene.t)[:, 2])
+    result = estimate(scene, depth1=None)
+    assert result.model.scale == 1.0
+    assert np.linalg.norm(result.model.t) == pytest.approx(unit, rel=0.05)
 
 
 def test_a_second_motion_with_depths_is_no_error():

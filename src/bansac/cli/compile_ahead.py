@@ -212,7 +212,6 @@ def _data() -> dict[str, dict[str, Any]]:
     flat = x1 * 1.1 + 20  # matches of a plane; ten matches are wrong
     x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))
     circle = 100 * np.asarray(x1 / np.linalg.norm(x1, axis=1, keepdims=True))
-    z = np.linspace(1.0, 2.0, len(x1))
     size, down, camera = (500, 500), (0, 1, 0), bansac.Camera("SIMPLE_PINHOLE", (np.nan, 0.0, 0.0))
     return {
         "plane of space": {"x1": x1, "x2": flat},
@@ -220,7 +219,7 @@ def _data() -> dict[str, dict[str, Any]]:
         "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
         "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
         "normalised scene, vertical known": {"x1": x1 / 500, "x2": x2 / 500, "gravity1": down, "gravity2": down},
-        "normalised scene, depths": {"x1": x1 / 500, "x2": x2 / 500, "depth1": z, "depth2": z},
+        "normalised scene, depths": {"x1": x1 / 500, "x2": x2 / 500, "depth1": X[:, 2], "depth2": Y[:, 2]},
         "normalised plane": {"x1": x1 / 500, "x2": flat / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
         "scene, focal length unknown": {"x1": x1, "x2": x2, "K1": camera},

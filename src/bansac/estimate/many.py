@@ -27,7 +27,8 @@ from bansac.problems.problem import Problem
 class Failure:
     """The error of a pair that cannot be estimated; it replaces the :class:`bansac.Result`.
 
-    Like a result without a model, it has ``success``, ``message`` and ``model``, and unpacks as ``model, inliers``.
+    Like a result without a model, it has ``success``, ``message``, ``model`` and ``model_confidence``, and unpacks as
+    ``model, inliers``.
 
     Parameters
     ----------
@@ -41,6 +42,7 @@ class Failure:
     error: Exception
     success: ClassVar[Literal[False]] = False
     model: ClassVar[None] = None
+    model_confidence: ClassVar[None] = None
 
     @property
     def message(self) -> str:

@@ -5,6 +5,7 @@ search with samples of five matches follows, then long ones of both. So wrong de
 The last fit uses the points and the depths, each with its noise.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -59,6 +60,7 @@ _SHIFTED, _LARGE = 5.0, 0.2
 # Depths agree with one of two motions only if their noise is larger with the other one by this factor.
 _WORSE = 1.5
 
+_NAMES = "depth1", "depth2"
 _DISAGREE = "the depths do not agree with the matches"
 
 
@@ -137,9 +139,8 @@ def _use_depths(solution: Solution, depths: Floats) -> tuple[Solution | None, st
     start, seen, members = _reconstruct(solution)
     agree = _agree(depths[:, members], seen[:, members])
     remark = _describe(agree, np.any(depths > 0.0, axis=1))
-    depths = np.where(agree[:, None], depths, 0.0)
-    shifts = _find_shifts(depths, refine_on_all(solution, request))
-    depths = np.where(depths > 0.0, np.maximum(depths - shifts[:, None], 0.0), 0.0)
+    shifts = _find_shifts(_kept(depths, np.zeros(2), agree), refine_on_all(solution, request))
+    depths = _kept(depths, shifts, agree)
     model, known = None, (depths > 0.0).any(axis=0)
     for _ in range(_ROUNDS):
         if np.count_nonzero(members & known) <= RELATIVE_DEPTH.sample_size:
@@ -150,7 +151,15 @@ def _use_depths(solution: Solution, depths: Floats) -> tuple[Solution | None, st
         solution = solution.moved(essential_of(model), verdict_of_sample=solution.verdict)
         members = solution.inliers & (_triangulate(model, rays) > 0.0).all(axis=0)
     assert model is not None
-    return replace(solution, public=_pose_of(model, shifts), rival=None), remark
+    used = np.any(depths > 0.0, axis=1)
+    if not used.all():  # nothing determines the scale
+        model[4:7], model[7] = model[7] * model[4:7], 1.0
+    return replace(solution, public=_pose_of(model, shifts, used), rival=None), remark
+
+
+def _kept(depths: Floats, shifts: Floats, used: Bools) -> Floats:
+    """Return the used depths (2 x N) without their shifts, and 0 for others."""
+    return np.where((depths > 0.0) & used[:, None], np.maximum(depths - shifts[:, None], 0.0), 0.0)
 
 
 def _describe(agree: Bools, are_known: Bools) -> str:
@@ -170,15 +179,15 @@ def _of_plane(fitted: Solution, plane: Solution, depths: Floats) -> Solution:
     """
     if not plane.is_of_plane:
         return fitted
-    rays = np.ascontiguousarray(fitted.request.data[:4])
+    rays, (shifts, used) = np.ascontiguousarray(fitted.request.data[:4]), _used_by(fitted.public)
+    depths = _kept(depths, shifts, used)
     known = fitted.inliers & plane.inliers & (depths > 0.0).any(axis=0)
     some = np.compress(known, np.vstack([rays, depths]), axis=1)
     own, other = (_model_of(*pose) for pose in (fitted.public, plane.public))
     seen = _triangulate(other, some[:4])
     if not (seen > 0.0).all() or _noise_of_depths(other, some) > _WORSE * _noise_of_depths(own, some):
         return fitted
-    shifts = np.array([fitted.public.shift1 or 0.0, fitted.public.shift2 or 0.0])
-    return replace(plane, public=_pose_of(_scaled(other, some[4:], seen), shifts), rival=None)
+    return replace(plane, public=_pose_of(_scaled(other, some[4:], seen), shifts, used), rival=None)
 
 
 def _model_of(R: Floats, t: Floats) -> Floats:
@@ -186,10 +195,17 @@ def _model_of(R: Floats, t: Floats) -> Floats:
     return np.append(model_of(np.column_stack([R, t])), 1.0)
 
 
-def _pose_of(model: Floats, shifts: Floats) -> RelativePose:
-    """Return the pose of a flat model, the inverse of ``_model_of``, with the shifts of the depths, 0 if none."""
+def _pose_of(model: Floats, shifts: Floats, used: Bools) -> RelativePose:
+    """Return the pose of a flat model, with the shifts of the depths, 0 if none, and the names of the used ones."""
     shift1, shift2 = (float(shift) or None for shift in shifts)
-    return RelativePose(matrix_of(model)[:, :3], model[4:7], scale=float(model[7]), shift1=shift1, shift2=shift2)
+    names = " and ".join(itertools.compress(_NAMES, used))
+    return RelativePose(matrix_of(model)[:, :3], model[4:7], None, None, float(model[7]), shift1, shift2, names)
+
+
+def _used_by(pose: RelativePose) -> tuple[Floats, Bools]:
+    """Return the shifts of the depths of both images, and which of these are used."""
+    shifts = np.array([pose.shift1 or 0.0, pose.shift2 or 0.0])
+    return shifts, np.array([name in (pose.depth_used or "") for name in _NAMES])
 
 
 def _reconstruct(solution: Solution) -> tuple[Floats, Floats, Bools]:
@@ -213,7 +229,7 @@ def _triangulate(model: Floats, rays: Floats) -> Floats:
 def _agree(depths: Floats, seen: Floats) -> Bools:
     """Return whether the depths of each image (2 x N) grow with those of the pose.
 
-    Fisher's z of Spearman's rank correlation tests it, for both images together, and then for each.
+    Fisher's z of Spearman's rank correlation tests it: for both images together, and with half of the limit for each.
     """
     scores = np.zeros(2)
     for k, (own, other) in enumerate(zip(depths, seen, strict=True)):
@@ -226,7 +242,7 @@ def _agree(depths: Floats, seen: Floats) -> Bools:
     used = np.any(depths > 0.0, axis=1)
     if not scores.sum() > _AGREE * math.sqrt(float(used.sum())):
         return np.zeros(2, np.bool_)
-    return scores > _AGREE if (scores > _AGREE).any() else used
+    return np.logical_and(used, scores > 0.5 * _AGREE)
 
 
 def _ranks(values: Floats) -> Floats:
@@ -294,14 +310,13 @@ def last_fit(pose: RelativePose, data: Floats, inliers: Bools, residuals: Floats
 
     The last items are what ``_weigh`` returns. ``data`` are matches with depths (6 x N).
     """
-    model, shifts = _model_of(*pose), np.array([pose.shift1 or 0.0, pose.shift2 or 0.0])
+    model = _model_of(*pose)
     model[7] = pose.scale or 1.0
     seen = _triangulate(model, data[:4])
     members = inliers & (seen > 0.0).all(axis=0)
-    agree = _agree(data[4:, members], seen[:, members])
-    if not agree.any():
+    depths = _kept(data[4:], *_used_by(pose))
+    if not _agree(depths[:, members], seen[:, members]).any():
         raise ValueError("the depths do not fit the pose: they are those of other data")
-    depths = np.where((data[4:] > 0.0) & agree[:, None], np.maximum(data[4:] - shifts[:, None], 0.0), 0.0)
     return model, members, depths, seen, *_weigh(model, np.vstack([data[:4], depths]), residuals, members)
 
 

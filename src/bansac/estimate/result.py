@@ -78,6 +78,9 @@ class RelativePose(_Pose):
         as large in ``depth2``. Else None. It is 1 if only one image has depths; ``t`` is in their unit.
     shift1, shift2 : float or None
         Constant errors of the depths of each image, in their unit, where they were estimated; else None.
+    depth_used : str or None
+        The depths that were used: ``"depth1 and depth2"``, or one of them; ``t`` is in the unit of the first. Else
+        None; ``Result.message`` has the reason.
     """
 
     K1: Floats | None
@@ -85,6 +88,7 @@ class RelativePose(_Pose):
     scale: float | None
     shift1: float | None
     shift2: float | None
+    depth_used: str | None
 
     def __new__(
         cls,
@@ -95,10 +99,12 @@ class RelativePose(_Pose):
         scale: float | None = None,
         shift1: float | None = None,
         shift2: float | None = None,
+        depth_used: str | None = None,
     ) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
-        pose.K1, pose.K2, pose.scale, pose.shift1, pose.shift2 = K1, K2, scale, shift1, shift2
+        pose.K1, pose.K2, pose.scale = K1, K2, scale
+        pose.shift1, pose.shift2, pose.depth_used = shift1, shift2, depth_used
         return pose
 
 

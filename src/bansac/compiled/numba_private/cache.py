@@ -84,7 +84,7 @@ class CheckedCache:
             return None, reason
         key = name_kernel(self._function, signature, self._options)
         if key not in pack.keys:
-            return None, f"do not include {self._function.__qualname__}"
+            return None, "are not all that this call needs: BANSAC_KERNELS=all has more"
         try:
             payload = pack.read(key)
         except PackError as error:
