@@ -38,7 +38,7 @@ from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.two_views import as_depths, as_rays
 from bansac.evidence.duplicate_points import groups_of_equals
-from bansac.evidence.noise_scale import LARGEST, SMALLEST, estimate_threshold
+from bansac.evidence.noise_scale import SMALLEST, WIDE, estimate_threshold
 from bansac.evidence.significance import significance_form
 from bansac.geometry import cross_matrix, essential_from_pose, orthogonal_axes
 from bansac.geometry.camera import Camera
@@ -465,7 +465,7 @@ def _doubt_of_result(problem: Problem, result: Result) -> str:
     if result.configuration == "static":
         return "many inliers are static, as those of an overlay"
     threshold = result.threshold
-    estimated = estimate_threshold(result.residuals.copy(), problem, (SMALLEST * threshold, LARGEST * threshold))
+    estimated = estimate_threshold(result.residuals.copy(), problem, (SMALLEST * threshold, WIDE * threshold))
     if estimated <= _SMALL * threshold:
         return ""
     return f"the threshold of {threshold:.3g} is small for the noise, which needs {estimated:.3g}"
