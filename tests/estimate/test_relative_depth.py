@@ -205,6 +205,14 @@ def test_wrong_depths_of_one_image_are_left_out():
     assert found.matrix.shape == (6, 6)
 
 
+def test_inverse_or_permuted_depths_of_one_image_leave_those_of_the_other_in_use():
+    for seed in range(6):
+        scene = depth_matches(300, 0.5, 1.0, seed)
+        for wrong in (1.0 / scene.depth2, np.random.default_rng(seed).permutation(scene.depth2)):
+            assert estimate(scene, depth2=wrong).model.depth_used == "depth1"
+        assert estimate(scene, depth1=1.0 / scene.depth1).model.depth_used == "depth2"
+
+
 def test_right_depths_of_few_inliers_are_kept_in_both_images():
     for seed in range(8):
         assert estimate(depth_matches(200, 0.1, 1.0, seed)).model.depth_used == "depth1 and depth2"

@@ -39,8 +39,8 @@ _REPROJECTION = 2.0
 _NOISE = 0.15
 
 # Depths agree from this number of standard deviations of their rank correlation with those of the pose on. Permuted
-# depths have at most 2.6.
-_AGREE = 3.0
+# depths have at most 2.6. Those of one image agree from this part of the number of the other image on.
+_AGREE, _PART = 3.0, 1 / 3
 
 # Standard deviation of a Gaussian over its median absolute deviation, and the smallest noise of a log depth.
 _SIGMA, _LEAST_NOISE = 1.4826, 0.01
@@ -229,7 +229,8 @@ def _triangulate(model: Floats, rays: Floats) -> Floats:
 def _agree(depths: Floats, seen: Floats) -> Bools:
     """Return whether the depths of each image (2 x N) grow with those of the pose.
 
-    Fisher's z of Spearman's rank correlation tests it: for both images together, and with half of the limit for each.
+    Fisher's z of Spearman's rank correlation tests it: for both images together, and each by
+    its share of the larger one.
     """
     scores = np.zeros(2)
     for k, (own, other) in enumerate(zip(depths, seen, strict=True)):
@@ -239,10 +240,10 @@ def _agree(depths: Floats, seen: Floats) -> Bools:
         if first.size > 3 and spread > 0.0:
             correlation = min(float(first @ second) / spread, 1.0 - 1e-9)
             scores[k] = math.atanh(correlation) * math.sqrt(first.size - 3)
-    used = np.any(depths > 0.0, axis=1)
-    if not scores.sum() > _AGREE * math.sqrt(float(used.sum())):
+    scores, known = np.maximum(scores, 0.0), np.count_nonzero(np.any(depths > 0.0, axis=1))
+    if not scores.sum() > _AGREE * math.sqrt(float(known)):
         return np.zeros(2, np.bool_)
-    return np.logical_and(used, scores > 0.5 * _AGREE)
+    return np.asarray(scores > _PART * scores.max())
 
 
 def _ranks(values: Floats) -> Floats:
