@@ -31,7 +31,7 @@ from bansac.plotting.samplers import plot_samplers
 from bansac.synthetic import CurvePoints, polynomial_points
 from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from bansac_lab.measurements.budgets import ACCURACY
-from bansac_lab.measurements.depth import load_motorcycle
+from bansac_lab.measurements.depth import CAMERAS, depths_at, load_motorcycle
 from bansac_lab.measurements.few_inliers import means
 from bansac_lab.measurements.folders import group, in_order, label
 from bansac_lab.reports import bench
@@ -85,20 +85,16 @@ def _compress(figure: Figure, dpi: int, target: Path) -> None:
     figure.savefig(target, dpi=dpi, pil_kwargs={"quality": 62, "optimize": True, "progressive": True})
 
 
-MOTORCYCLE = np.array([[994.978, 0, 311.193], [0, 994.978, 254.877], [0, 0, 1]])
-SHIFT = 31.086  # of the principal point in image 2
 ITERATIONS = 200  # docs/depth.md names them
 
 
 def poses_of_motorcycle(seed: int) -> dict[str, bansac.Result]:
     """Return the poses of the motorcycle pair without and with depths, after the same number of iterations."""
     pair = load_motorcycle_matches()
-    column, row = np.round(pair.x1).astype(int).T
-    depth = MOTORCYCLE[0, 0] / (load_motorcycle()[2][row, column] + SHIFT)  # over the baseline
-    cameras = MOTORCYCLE, MOTORCYCLE + np.outer([1, 0, 0], [0, 0, SHIFT])
+    depth = depths_at(pair.x1, load_motorcycle()[2])
     return {
         name: bansac.estimate_relative_pose(
-            pair.x1, pair.x2, *cameras, depth1=known, max_iterations=ITERATIONS, seed=seed
+            pair.x1, pair.x2, *CAMERAS, depth1=known, max_iterations=ITERATIONS, seed=seed
         )
         for name, known in (("Without depths", None), ("With depths", depth))
     }

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bansac.engine.scoring import Score as Score
     from bansac.engine.stopping import Stop as Stop
     from bansac.estimate.absolute_pose import estimate_absolute_pose as estimate_absolute_pose
-    from bansac.estimate.covariance import Covariance as Covariance
     from bansac.estimate.covariance import covariance as covariance
     from bansac.estimate.curves import estimate_vanishing_point as estimate_vanishing_point
     from bansac.estimate.curves import fit_circle as fit_circle
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from bansac.estimate.result import Result as Result
     from bansac.estimate.result import Rival as Rival
     from bansac.estimate.result import Trace as Trace
+    from bansac.estimate.sandwich import Covariance as Covariance
     from bansac.estimate.transforms import estimate_affine as estimate_affine
     from bansac.estimate.transforms import estimate_affine_3d as estimate_affine_3d
     from bansac.estimate.transforms import estimate_rigid_3d as estimate_rigid_3d
@@ -61,12 +61,13 @@ _NAMES = {
     "engine.sampling": ("Napsac", "Sampler"),
     "engine.scoring": ("Score",),
     "engine.stopping": ("Stop",),
-    "estimate.covariance": ("Covariance", "covariance"),
+    "estimate.covariance": ("covariance",),
     "estimate.generic": ("ransac",),
     "estimate.many": ("Failure", "estimate_many", "iter_estimates"),
     "estimate.multiple": ("estimate_multiple",),
     "estimate.presets": ("Options",),
     "estimate.result": ("AbsolutePose", "MultipleResult", "RelativePose", "Result", "Rival", "Trace"),
+    "estimate.sandwich": ("Covariance",),
     "geometry": ("focals_from_fundamental",),
     "geometry.camera": ("Camera",),
     "problems.problem": ("Problem",),

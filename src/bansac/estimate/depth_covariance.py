@@ -1,6 +1,6 @@
 """The covariance of a relative pose that points and depths give (:mod:`bansac.estimate.relative_depth`).
 
-The sandwich of :mod:`bansac.estimate.covariance` assumes independent matches. Two parts are added to it:
+The sandwich (:mod:`bansac.estimate.sandwich`) assumes independent matches. Two parts are added to it:
 
 * Errors of depths are smooth in the image: at a distance d their correlation is exp(-d^2 / 2 l^2). Let s be the product
   of the residual of a match and of its derivative by the log depth. If errors are independent, the sum of s_i s_j times
@@ -11,9 +11,9 @@ The sandwich of :mod:`bansac.estimate.covariance` assumes independent matches. T
 
 import numpy as np
 
-from bansac.estimate.covariance import BEYOND, Covariance, find_doubt, project, spread
 from bansac.estimate.relative_depth import last_fit
 from bansac.estimate.result import RelativePose, Result
+from bansac.estimate.sandwich import BEYOND, Covariance, find_doubt, project, spread
 from bansac.evidence.duplicate_points import groups_of_equals
 from bansac.maths.arrays import Floats
 from bansac.problems.essential import ESSENTIAL

@@ -35,7 +35,7 @@ _SHORT, _SHORT_OF_FIVE = 300, 2000
 # The error of a reprojection, from two points with noise and of two components, over the Sampson distance.
 _REPROJECTION = 2.0
 
-# Standard deviation of log depths of which the first threshold is that of points.
+# The noise of log depths that a search assumes. The noise of points is one first threshold.
 _NOISE = 0.15
 
 # Depths agree from this number of standard deviations of their rank correlation with those of the pose on. Permuted
@@ -141,13 +141,12 @@ def _use_depths(solution: Solution, depths: Floats) -> tuple[Solution | None, st
     remark = _describe(agree, np.any(depths > 0.0, axis=1))
     shifts = _find_shifts(_kept(depths, np.zeros(2), agree), refine_on_all(solution, request))
     depths = _kept(depths, shifts, agree)
-    model, known = None, (depths > 0.0).any(axis=0)
+    model, known, data = None, (depths > 0.0).any(axis=0), np.vstack([rays, depths])
     for _ in range(_ROUNDS):
         if np.count_nonzero(members & known) <= RELATIVE_DEPTH.sample_size:
             return None, remark
         model = _scaled(start, depths[:, members], seen[:, members]) if model is None else model
-        some = np.compress(members, np.vstack([rays, depths]), axis=1)
-        model = _fit(model, some, solution.residuals[members] / request.unit)
+        model = _fit(model, np.compress(members, data, axis=1), solution.residuals[members] / request.unit)
         solution = solution.moved(essential_of(model), verdict_of_sample=solution.verdict)
         members = solution.inliers & (_triangulate(model, rays) > 0.0).all(axis=0)
     assert model is not None

@@ -27,7 +27,6 @@ from bansac.evidence.neighbours import has_support
 from bansac.evidence.noise_scale import first_threshold
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import is_rival
-from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 
 # If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
 _FEW_ITERATIONS = 150
@@ -104,6 +103,8 @@ def find_solution(request: Request, conclude: _Conclude | None = None) -> Soluti
 
 def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
     """Yield short requests whose success shows why a request fails, with what the message then says."""
+    from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D  # here, because every estimator imports this module
+
     options, n = request.options, request.data.shape[1]
 
     def shorten(**changes: Any) -> Options:

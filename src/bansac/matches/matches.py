@@ -237,7 +237,7 @@ class Matches:
 
 
 def known_arguments(matches: Matches) -> dict[str, Any]:
-    """Return what is known of a pair besides its points, by the names of the arguments of estimators."""
+    """Return what is known of a pair except its points, by the names of the arguments of estimators."""
     names = ("scores", "depth1", "depth2", "K1", "K2", "image_size1", "image_size2")
     return {name: getattr(matches, name.removeprefix("image_")) for name in names}
 

@@ -30,9 +30,10 @@ from bansac_lab.peers.library import OURS, Estimate, Task
 from bansac_lab.tables import Table, plain_table
 
 _PIXELS = {"max_errors": [16.0, 2.0], "estimate_shift": False, "bundle": {"loss_type": "TRUNCATED_CAUCHY"}}
-# Camera matrix of image 1 of the Motorcycle pair, and the distance of the principal points.
-_K = np.array([[994.978, 0.0, 311.193], [0.0, 994.978, 254.877], [0.0, 0.0, 1.0]])
+# Distance of the principal points of the Motorcycle pair, and its camera matrices.
 _OFFSET = 31.086
+_K1 = np.array([[994.978, 0.0, 311.193], [0.0, 994.978, 254.877], [0.0, 0.0, 1.0]])
+CAMERAS = _K1, _K1 + np.outer([1.0, 0.0, 0.0], [0.0, 0.0, _OFFSET])
 
 METHODS = ("without depths", "ours", "poselib 3.0")
 
@@ -91,6 +92,13 @@ def load_motorcycle() -> tuple[Any, Any, Floats]:
     return left, right, np.where(np.isfinite(disparity), disparity, np.nan).astype(np.float64)
 
 
+def depths_at(x: Floats, disparity: Floats) -> Floats:
+    """Return the depths of pixels in baselines, NaN where the disparity is not finite."""
+    column, row = np.round(x).astype(int).T
+    values = disparity[row, column]
+    return np.where(np.isfinite(values), _K1[0, 0] / (values + _OFFSET), np.nan)
+
+
 @functools.cache
 def _motorcycle() -> Matches:
     """Return the one-way nearest neighbours of the Motorcycle pair, with depths in baselines and the motion."""
@@ -102,14 +110,9 @@ def _motorcycle() -> Matches:
     shown = seen >= 0
     other = np.full_like(measured, -np.inf)  # seen from camera 2, the nearest of the points on a ray
     np.maximum.at(other, (row[shown], seen[shown]), disparity[shown])
-
-    def depth(values: Floats, x: Floats) -> Floats:
-        x, y = np.round(x).astype(int).T
-        return np.where(np.isfinite(values[y, x]), _K[0, 0] / (values[y, x] + _OFFSET), np.nan)
-
-    depth1, depth2 = depth(measured, matches.x1), depth(other, matches.x2)
-    K2, t = _K + np.array([[0.0, 0.0, _OFFSET], [0.0] * 3, [0.0] * 3]), np.array([-1.0, 0.0, 0.0])
-    return replace(matches, K1=_K, K2=K2, R=np.eye(3), t=t, depth1=depth1, depth2=depth2)
+    depth1, depth2 = depths_at(matches.x1, measured), depths_at(matches.x2, other)
+    (K1, K2), t = CAMERAS, np.array([-1.0, 0.0, 0.0])
+    return replace(matches, K1=K1, K2=K2, R=np.eye(3), t=t, depth1=depth1, depth2=depth2)
 
 
 def _scene(case: _Case, seed: int) -> Any:
